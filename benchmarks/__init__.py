@@ -1,0 +1,1 @@
+"""Speed and memory beside quality, against a peer, in one run."""

@@ -1,0 +1,3 @@
+"""likewise: image search that learns what you mean by similar."""
+
+__version__ = "0.1.0"

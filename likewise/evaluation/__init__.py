@@ -1,0 +1,1 @@
+"""Measures, significance, comparison of models, simulated users."""

@@ -1,0 +1,1 @@
+"""Static codes that answer surrogates: flat (exact, the reference), faiss, and others."""

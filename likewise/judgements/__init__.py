@@ -1,0 +1,1 @@
+"""Labels, clicks and orderings: records, import and export, and the preferences they mean."""

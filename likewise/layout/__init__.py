@@ -1,0 +1,1 @@
+"""Where pictures stand: 2-D board, sorted grid, collection map."""

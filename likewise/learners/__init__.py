@@ -1,0 +1,1 @@
+"""Preferences to similarity: one file a method, each calling one solver."""

@@ -1,0 +1,1 @@
+"""What the papers compare with: one file a baseline."""

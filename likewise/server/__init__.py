@@ -1,0 +1,1 @@
+"""HTTP API, jobs, security; static/ holds the web page."""

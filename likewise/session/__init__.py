@@ -1,0 +1,1 @@
+"""Target search: rounds, drags to orderings, learned metric, next round."""

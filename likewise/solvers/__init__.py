@@ -1,0 +1,1 @@
+"""Arrays in, (solution, objective, residual) out.  Imports nothing of likewise."""
