@@ -101,8 +101,9 @@ class Surrogate:
             return NotImplemented
         if self.space != other.space or self.dim != other.dim:
             raise SpaceMismatch(
-                f"These surrogates belong to different spaces ({_short(self.space)} of {self.dim} "
-                f"and {_short(other.space)} of {other.dim} dimensions); make both with the same space."
+                f"These surrogates belong to different spaces ({_short(self.space)} of "
+                f"{self.dim} and {_short(other.space)} of {other.dim} dimensions); "
+                "make both with the same space."
             )
         side = dict(self.side)
         for name, coefficient in other.side.items():
@@ -132,8 +133,9 @@ class Surrogate:
 def _row_sum(a: Any, b: Any) -> Any:
     if sparse.issparse(a) == sparse.issparse(b):
         return sparse.csr_array(a + b) if sparse.issparse(a) else a + b
-    dense, thin = (b, a) if sparse.issparse(a) else (a, b)
-    return dense + np.asarray(thin.todense()).ravel()
+    dense: Any = b if sparse.issparse(a) else a
+    thin: Any = a if sparse.issparse(a) else b
+    return dense + thin.toarray().ravel()
 
 
 def _short(fingerprint: str) -> str:
@@ -301,6 +303,10 @@ class Similarity(Protocol):
 
     def score(self, query: Any, items: Any) -> FloatArray:
         """Scores of items for one query, straight from the formula."""
+        ...
+
+    def side_columns(self, items: Any) -> dict[str, FloatArray]:
+        """Numbers an item that the surrogates' side coefficients multiply; often none."""
         ...
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
