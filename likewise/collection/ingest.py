@@ -108,9 +108,9 @@ def check_not_vanished(
 ) -> None:
     """Refuse to believe that most of a collection is gone: a disk may not be mounted."""
     known, missing = comparison.known, len(comparison.missing)
-    if accept_missing or missing <= FEW_MISSING or missing <= known / 2:
-        if found or not known or accept_missing:
-            return
+    few = missing <= FEW_MISSING or missing <= known / 2
+    if accept_missing or (few and (found or not known)):
+        return
     raise DataProblem(
         f"The folder {os.fsdecode(folder)} holds {found:,} pictures, but {known:,} were known and "
         f"{missing:,} of them are missing; nothing was changed. Is a disk not mounted? If they are "
@@ -141,7 +141,7 @@ class _Run:
     # -- what is to do -----------------------------------------------------------
 
     def tasks(self) -> Iterator[Task]:
-        """Contents that wait, then the files of the scan: hashed a few ahead, known ones skipped."""
+        """Contents that wait, then the scan's files: hashed a few ahead, known ones skipped."""
         self._tell()
         last = 0
         for pending in self._waiting(last):

@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.decoding import Picture, Unreadable, decode
+from likewise.collection.decoding import Picture, Unreadable, crop_pixels, decode
 from likewise.types import BadInput
 
 SECONDS = 10.0
@@ -37,10 +38,15 @@ CHUNK = 8
 
 @dataclass(frozen=True)
 class Task:
-    """One file to describe: the caller's key and the file's path."""
+    """One picture to describe: the caller's key, and a file or the bytes of one.
+
+    ``crop`` is (left, top, right, bottom) as shares of width and height.
+    """
 
     key: int
-    path: bytes
+    path: bytes = b""
+    data: bytes | None = None
+    crop: tuple[float, float, float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +59,10 @@ class Outcome:
     problem: str = ""
 
 
+Decoder = Callable[[Task, bool], Picture]
+"""Turns a task into a picture; the second argument says whether to read the place."""
+
+
 def describe(
     tasks: Iterable[Task],
     features: Sequence[str],
@@ -60,6 +70,7 @@ def describe(
     processes: int | None = None,
     gps: bool = False,
     seconds: float = SECONDS,
+    decoder: Decoder | None = None,
 ) -> Iterator[Outcome]:
     """Decode files and compute their features in child processes; outcomes come as they finish.
 
@@ -73,6 +84,8 @@ def describe(
         Number of children; one a core where not given.
     seconds
         Limit for decoding one file.
+    decoder
+        What a child decodes with; :func:`decode_task` where not given.
 
     Notes
     -----
@@ -81,8 +94,35 @@ def describe(
     count = processes or available_cores()
     if count < 1:
         raise BadInput(f"At least one process is needed, not {processes}.")
-    with _Pool(count, tuple(features), gps, seconds) as pool:
+    with _Pool(count, (tuple(features), gps, decoder or decode_task), seconds) as pool:
         yield from pool.run(iter(tasks))
+
+
+class Describer:
+    """One child kept for query pictures, so that only the first one waits for its start.
+
+    Safe to call from several threads; calls wait for each other.
+    """
+
+    def __init__(self, features: Sequence[str], *, seconds: float = SECONDS) -> None:
+        self._features, self._seconds = tuple(features), seconds
+        self._lock = threading.Lock()
+        self._pool: _Pool | None = None
+
+    def __call__(self, task: Task) -> Outcome:
+        """Describe one picture."""
+        with self._lock:
+            if self._pool is None:
+                self._pool = _Pool(1, (self._features, False, decode_task), self._seconds)
+            (outcome,) = self._pool.run(iter([task]))
+        return outcome
+
+    def close(self) -> None:
+        """End the child."""
+        with self._lock:
+            if self._pool is not None:
+                self._pool.__exit__()
+                self._pool = None
 
 
 def available_cores() -> int:
@@ -117,8 +157,8 @@ class _Child:
 
 
 class _Pool:
-    def __init__(self, count: int, features: tuple[str, ...], gps: bool, seconds: float) -> None:
-        self.settings = (features, gps)
+    def __init__(self, count: int, settings: tuple[Any, ...], seconds: float) -> None:
+        self.settings = settings
         self.seconds = seconds
         self.children = [_Child(self.settings) for _ in range(count)]
 
@@ -207,7 +247,7 @@ class _Pool:
 # In the child
 
 
-def _work(pipe: Connection, features: tuple[str, ...], gps: bool) -> None:
+def _work(pipe: Connection, features: tuple[str, ...], gps: bool, decoder: Decoder) -> None:
     import signal
 
     from likewise.features import feature_set
@@ -223,17 +263,19 @@ def _work(pipe: Connection, features: tuple[str, ...], gps: bool) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError, OSError):
         while True:
             chunk: list[Task] = pipe.recv()
-            pipe.send(_describe_chunk(chunk, compute, gps, pipe))
+            pipe.send(_describe_chunk(chunk, compute, lambda task: decoder(task, gps), pipe))
 
 
-def _describe_chunk(chunk: list[Task], compute: Any, gps: bool, pipe: Connection) -> list[Outcome]:
+def _describe_chunk(
+    chunk: list[Task], compute: Any, decoder: Callable[[Task], Picture], pipe: Connection
+) -> list[Outcome]:
     outcomes: list[Outcome] = []
     good: list[tuple[int, Picture]] = []
     with _memory_limit(MEMORY):
         for task in chunk:
             pipe.send(task.key)
             try:
-                good.append((task.key, decode(read_file(task.path), gps=gps)))
+                good.append((task.key, decoder(task)))
             except Unreadable as error:
                 outcomes.append(Outcome(task.key, problem=str(error)))
             except MemoryError:
@@ -250,16 +292,18 @@ def _describe_chunk(chunk: list[Task], compute: Any, gps: bool, pipe: Connection
             reason = f"The {bad[0]} features of this picture are not finite."
             outcomes.append(Outcome(key, problem=reason))
             continue
-        light = Picture(
-            np.empty((0, 0, 3), np.uint8),  # pixels stay in the child
-            picture.thumbnail,
-            picture.width,
-            picture.height,
-            picture.format,
-            picture.metadata,
-        )
+        light = replace(picture, pixels=np.empty((0, 0, 3), np.uint8))  # pixels stay here
         outcomes.append(Outcome(key, light, vectors))
     return outcomes
+
+
+def decode_task(task: Task, gps: bool) -> Picture:
+    """The picture of a task, cropped where the task says so."""
+    data = read_file(task.path) if task.data is None else task.data
+    picture = decode(data, gps=gps)
+    if task.crop is None:
+        return picture
+    return replace(picture, pixels=crop_pixels(picture.pixels, task.crop))
 
 
 def read_file(path: bytes) -> bytes:
