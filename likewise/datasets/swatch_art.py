@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from likewise.datasets.swatch_motifs import GROUND, MOTIFS, UPRIGHT, Field, Layer, Plane
+from likewise.datasets.swatch_motifs import MOTIFS, UPRIGHT
 from likewise.datasets.swatch_palettes import Palette, palette, to_srgb
+from likewise.datasets.swatch_plane import GROUND, Field, Layer, Plane
 
 SCALES: dict[str, tuple[float, float]] = {
     "small": (11.0, 13.5),
@@ -97,7 +98,7 @@ def _paint(layers: list[Layer], wear: Field, colours: Palette) -> Field:
 
 def _shadow(layers: list[Layer], depth: int) -> Field:
     """A soft shadow that the motif casts down and to the right, as cut paper does."""
-    solid = np.zeros_like(layers[0][0], dtype=np.float32)
+    solid: Field = np.zeros_like(layers[0][0], dtype=np.float32)
     for cover, tone in layers:
         solid = solid * (1 - cover) if tone == GROUND else solid + cover * (1 - solid)
     cast = np.zeros_like(solid)
@@ -147,7 +148,7 @@ def _smooth(height: int, width: int, unit: float, rng: np.random.Generator) -> S
 
 def _paper(height: int, width: int, unit: float, rng: np.random.Generator) -> Surface:
     """Rag paper: a relief of several sizes lit from one side."""
-    bump = np.float32(0.5) * _grain(height + 1, width + 1, rng)
+    bump: Field = np.float32(0.5) * _grain(height + 1, width + 1, rng)
     for pixels, weight in ((3.0, 1.3), (7.0, 1.6)):
         knots = rng.standard_normal(
             (_knots(height, pixels * unit), _knots(width, pixels * unit)), dtype=np.float32
@@ -181,7 +182,7 @@ def _woven(height: int, width: int, unit: float, rng: np.random.Generator) -> Su
 
 def _speckled(height: int, width: int, unit: float, rng: np.random.Generator) -> Surface:
     """Recycled paper: dark and pale flecks of several sizes."""
-    light = 1 + np.float32(0.012) * _grain(height, width, rng)
+    light: Field = 1 + np.float32(0.012) * _grain(height, width, rng)
     for pixels, level, weight in ((1.6, 2.75, -0.55), (2.6, 2.85, -0.40), (2.0, 2.8, 0.35)):
         shape = (_knots(height, pixels * unit), _knots(width, pixels * unit))
         fleck = _stretch((_grain(*shape, rng) > level).astype(np.float32), height, width)
@@ -197,7 +198,7 @@ def _brushed(height: int, width: int, unit: float, rng: np.random.Generator) -> 
     broad = rng.standard_normal(
         (_knots(height, 6 * unit), _knots(width, 130 * unit) + 2), dtype=np.float32
     )
-    streak = np.float32(0.6) * _stretch(fine, height, width)
+    streak: Field = np.float32(0.6) * _stretch(fine, height, width)
     streak = streak + np.float32(0.5) * _stretch(broad, height, width)
     wear = np.clip(np.float32(0.93) + np.float32(0.30) * np.minimum(streak, 0), 0.35, 1)
     return 1 + np.float32(0.035) * streak, wear
@@ -205,7 +206,7 @@ def _brushed(height: int, width: int, unit: float, rng: np.random.Generator) -> 
 
 def _washed(height: int, width: int, unit: float, rng: np.random.Generator) -> Surface:
     """Watercolour: pigment gathers here and thins out there."""
-    pool = np.float32(0.6) * _cloud(height, width, 7, rng)
+    pool: Field = np.float32(0.6) * _cloud(height, width, 7, rng)
     pool = pool + np.float32(0.4) * _cloud(height, width, 17, rng)
     wear = np.clip(np.float32(0.76) + np.float32(0.17) * pool, 0.35, 1)
     light = 1 + np.float32(0.010) * _grain(height, width, rng)

@@ -8,106 +8,33 @@ size) and with which tone.  A layer with tone ``GROUND`` uncovers the ground aga
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Field = NDArray[Any]
-"""One float32 a pixel (numpy's stubs lose the width of a float in mixed sums)."""
-Cells = NDArray[np.int32]
-Layer = tuple[Field, int]
+from likewise.datasets.swatch_plane import (
+    ACCENT,
+    CELLS,
+    DEEP,
+    GROUND,
+    MAIN,
+    SOFT,
+    Field,
+    Lattice,
+    Layer,
+    Plane,
+    angles,
+    bands,
+    fraction,
+    lattice,
+    numbers,
+    odd,
+    split,
+    turned,
+)
 
-GROUND, MAIN, DEEP, SOFT, ACCENT = -1, 0, 1, 2, 3
-CELLS = 1024
 _TAU = np.float32(2 * np.pi)
-
-
-@dataclass(frozen=True)
-class Plane:
-    """Where each pixel lies, in repeats of the pattern, and how large a pixel is there."""
-
-    u: Field
-    v: Field
-    pixel: float
-
-    def cover(self, distance: Field) -> Field:
-        """Coverage of the shape whose signed distance is given (negative inside)."""
-        share: Field = np.clip(np.float32(0.5) - distance / np.float32(self.pixel), 0.0, 1.0)
-        return share
-
-
-@dataclass(frozen=True)
-class Lattice:
-    """The cell of each pixel: its own coordinates (centre 0), and its number below ``CELLS``."""
-
-    x: Field
-    y: Field
-    cell: Cells
-
-    def draw(self, table: NDArray[Any]) -> NDArray[Any]:
-        """One value a cell from a random table, repeated over the plane."""
-        return np.take(table, self.cell)
-
-    def vary(self, low: float, high: float, rng: np.random.Generator) -> Field:
-        """A number a cell, evenly between ``low`` and ``high``."""
-        return self.draw(rng.uniform(low, high, CELLS).astype(np.float32))
-
-    def choose(self, rng: np.random.Generator, *shares: float) -> NDArray[Any]:
-        """A choice a cell: 0, 1, ... with these probabilities."""
-        return self.draw(rng.choice(len(shares), CELLS, p=shares).astype(np.int8))
-
-
-def _numbers(i: Field, j: Field) -> Cells:
-    """Cell numbers of whole column and row numbers, repeating after 32 both ways."""
-    return ((i.astype(np.int32) & 31) << 5) | (j.astype(np.int32) & 31)
-
-
-def _fraction(t: Field) -> Field:
-    """``t % 1``, but several times faster."""
-    return t - np.floor(t)
-
-
-def _lattice(p: Plane, stagger: bool, rng: np.random.Generator, wobble: float = 0.05) -> Lattice:
-    j = np.floor(p.v)
-    u = p.u + np.float32(0.5) * _half(j) if stagger else p.u
-    i = np.floor(u)
-    cell = Lattice(u - i - np.float32(0.5), p.v - j - np.float32(0.5), _numbers(i, j))
-    if not wobble:
-        return cell
-    dx, dy = cell.vary(-wobble, wobble, rng), cell.vary(-wobble, wobble, rng)
-    return Lattice(cell.x - dx, cell.y - dy, cell.cell)
-
-
-def _half(row: Field) -> Field:
-    """1 in odd rows, 0 in even ones."""
-    return (row.astype(np.int32) & 1).astype(np.float32)
-
-
-def _turned(cell: Lattice, angles: Field) -> tuple[Field, Field]:
-    """Coordinates in each cell, turned by the angle that the table has for it."""
-    c, s = cell.draw(np.cos(angles)), cell.draw(np.sin(angles))
-    return c * cell.x + s * cell.y, c * cell.y - s * cell.x
-
-
-def _angles(low: float, high: float, rng: np.random.Generator) -> Field:
-    return rng.uniform(low, high, CELLS).astype(np.float32)
-
-
-def _split(cover: Field, choice: NDArray[Any], tones: tuple[int, ...]) -> list[Layer]:
-    """The cells of one coverage shared out among several tones."""
-    return [(cover * (choice == k), tone) for k, tone in enumerate(tones)]
-
-
-def _bands(p: Plane, t: Field, bands: list[tuple[float, float, int]]) -> list[Layer]:
-    """Bands (centre, half width, tone) along ``t``, repeated with period 1."""
-    layers: list[Layer] = []
-    for centre, half, tone in bands:
-        away = np.abs(_fraction(t + np.float32(0.5 - centre)) - np.float32(0.5))
-        layers.append((p.cover(away - np.float32(half)), tone))
-    return layers
-
 
 _BAND_STYLES: tuple[list[tuple[float, float, int]], ...] = (
     [(0.5, 0.25, MAIN)],
@@ -124,27 +51,25 @@ def _style(rng: np.random.Generator, count: int) -> int:
 
 def stripes(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Straight bands."""
-    return _bands(p, p.u, _BAND_STYLES[_style(rng, 5)])
+    return bands(p, p.u, _BAND_STYLES[_style(rng, 5)])
 
 
 def waves(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Bands that swing like water."""
     height, length = np.float32(rng.uniform(0.2, 0.3)), np.float32(rng.uniform(0.45, 0.7))
-    return _bands(p, p.v + height * np.sin(_TAU * length * p.u), _BAND_STYLES[_style(rng, 4)])
+    return bands(p, p.v + height * np.sin(_TAU * length * p.u), _BAND_STYLES[_style(rng, 4)])
 
 
 def chevrons(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Zigzag bands."""
-    zigzag = np.abs(_fraction(p.u * np.float32(rng.uniform(0.6, 0.85))) - np.float32(0.5))
+    zigzag = np.abs(fraction(p.u * np.float32(rng.uniform(0.6, 0.85))) - np.float32(0.5))
     steep = np.float32(rng.uniform(1.1, 1.5))
-    return _bands(
-        Plane(p.u, p.v, p.pixel * 1.4), p.v + steep * zigzag, _BAND_STYLES[_style(rng, 4)]
-    )
+    return bands(Plane(p.u, p.v, p.pixel * 1.4), p.v + steep * zigzag, _BAND_STYLES[_style(rng, 4)])
 
 
 def checks(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Gingham, or a two-tone chessboard."""
-    (a, _), (b, _) = _bands(p, p.u, [(0.5, 0.25, MAIN)])[0], _bands(p, p.v, [(0.5, 0.25, MAIN)])[0]
+    (a, _), (b, _) = bands(p, p.u, [(0.5, 0.25, MAIN)])[0], bands(p, p.v, [(0.5, 0.25, MAIN)])[0]
     if _style(rng, 2):
         return [(np.float32(0.42) * a, MAIN), (np.float32(0.42) * b, MAIN), (a * b, MAIN)]
     board = a + b - 2 * a * b
@@ -162,17 +87,17 @@ def plaid(p: Plane, rng: np.random.Generator) -> list[Layer]:
     sett.append((line, 0.016, ACCENT))
     fine = np.float32(max(p.pixel * 4.5, 0.03))
     twill = np.float32(0.5) + np.float32(0.38) * np.sin(_TAU * (p.u + p.v) / fine)
-    warp = [(a * np.float32(0.82), tone) for a, tone in _bands(p, p.u, sett)]
-    return warp + [(a * twill, tone) for a, tone in _bands(p, p.v, sett)]
+    warp = [(a * np.float32(0.82), tone) for a, tone in bands(p, p.u, sett)]
+    return warp + [(a * twill, tone) for a, tone in bands(p, p.v, sett)]
 
 
 def dots(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Polka dots, some of them with a heart or as small rings."""
-    cell = _lattice(p, bool(_style(rng, 2)), rng)
+    cell = lattice(p, bool(_style(rng, 2)), rng)
     size = np.float32(rng.uniform(0.24, 0.34)) * (1 + cell.vary(-0.08, 0.08, rng))
     r = np.hypot(cell.x, cell.y)
     choice = cell.choose(rng, 0.6, 0.25, 0.15)
-    layers = _split(p.cover(r - size), choice, (MAIN, DEEP, SOFT))
+    layers = split(p.cover(r - size), choice, (MAIN, DEEP, SOFT))
     style = _style(rng, 3)
     if style == 1:
         layers.append((p.cover(r - size * np.float32(0.45)), GROUND))
@@ -183,7 +108,7 @@ def dots(p: Plane, rng: np.random.Generator) -> list[Layer]:
 
 def rings(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Concentric rings, like the cut end of a log."""
-    cell = _lattice(p, bool(_style(rng, 2)), rng, 0.03)
+    cell = lattice(p, bool(_style(rng, 2)), rng, 0.03)
     r = np.hypot(cell.x, cell.y) * (
         1 + np.float32(0.04) * np.sin(3 * np.arctan2(cell.y, cell.x) + cell.vary(0, 6.28, rng))
     )
@@ -198,9 +123,9 @@ def rings(p: Plane, rng: np.random.Generator) -> list[Layer]:
 
 def flowers(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Blossoms of five to eight petals with a heart."""
-    cell = _lattice(p, True, rng, 0.07)
+    cell = lattice(p, True, rng, 0.07)
     petals = int(rng.integers(5, 9))
-    x, y = _turned(cell, _angles(0, 6.28, rng))
+    x, y = turned(cell, angles(0, 6.28, rng))
     r, angle = np.hypot(x, y), np.arctan2(y, x)
     size = np.float32(rng.uniform(0.41, 0.47)) * (1 - cell.vary(0, 0.2, rng))
     lobe = np.abs(np.cos(np.float32(petals / 2) * angle))
@@ -209,7 +134,7 @@ def flowers(p: Plane, rng: np.random.Generator) -> list[Layer]:
     bloom = p.cover((r - edge) * np.float32(0.8))
     veins = p.cover((r - edge * np.float32(0.62)) * np.float32(0.8)) * lobe
     return [
-        *_split(bloom, choice, (MAIN, DEEP, SOFT)),
+        *split(bloom, choice, (MAIN, DEEP, SOFT)),
         (veins * np.float32(0.35), DEEP),
         (p.cover(r - size * np.float32(0.27)), ACCENT),
         (p.cover(np.abs(r - size * np.float32(0.27)) - size * np.float32(0.03)), DEEP),
@@ -218,10 +143,10 @@ def flowers(p: Plane, rng: np.random.Generator) -> list[Layer]:
 
 def leaves(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Pointed leaves with a vein, alone or in sprigs of three."""
-    cell = _lattice(p, True, rng, 0.05)
+    cell = lattice(p, True, rng, 0.05)
     base = np.float32(rng.uniform(0, 6.28))
     odd_rows = (np.arange(CELLS) & 1).astype(np.float32)
-    x, y = _turned(cell, base + _angles(-0.5, 0.5, rng) + np.float32(1.9) * odd_rows)
+    x, y = turned(cell, base + angles(-0.5, 0.5, rng) + np.float32(1.9) * odd_rows)
     choice = cell.choose(rng, 0.6, 0.25, 0.15)
     if _style(rng, 2):
         return _leaf(p, x, y, 0.46, 0.22, choice)
@@ -238,13 +163,13 @@ def _leaf(
 ) -> list[Layer]:
     along = x / np.float32(length)
     # A little fuller towards the stalk than towards the tip.
-    half = np.float32(width) * (1 - along * along) * (1 - np.float32(0.28) * along)
-    blade = p.cover((np.abs(y) - half).astype(np.float32) * np.float32(0.85))
+    rim = np.float32(width) * (1 - along * along) * (1 - np.float32(0.28) * along)
+    blade = p.cover((np.abs(y) - rim).astype(np.float32) * np.float32(0.85))
     blade = blade * (np.abs(along) < 1)
     vein = p.cover((np.abs(y) - np.float32(0.012)).astype(np.float32)) * blade
     half_blade = blade * (y > 0)
     return [
-        *_split(blade, choice, (MAIN, DEEP, SOFT)),
+        *split(blade, choice, (MAIN, DEEP, SOFT)),
         (half_blade * np.float32(0.22), DEEP),
         (vein * (along < np.float32(0.75)), GROUND),
     ]
@@ -252,9 +177,9 @@ def _leaf(
 
 def stars(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Stars of five, six or eight points."""
-    cell = _lattice(p, True, rng, 0.07)
+    cell = lattice(p, True, rng, 0.07)
     points = int(rng.choice([5, 6, 8]))
-    x, y = _turned(cell, _angles(-0.4, 0.4, rng))
+    x, y = turned(cell, angles(-0.4, 0.4, rng))
     size = np.float32(0.44) * (1 - cell.vary(0, 0.35, rng))
     sector = np.float32(np.pi / points)
     angle = np.abs((np.arctan2(x, -y) + sector) % (2 * sector) - sector)
@@ -266,7 +191,7 @@ def stars(p: Plane, rng: np.random.Generator) -> list[Layer]:
     d = ((r * np.cos(angle) - size) * nx + r * np.sin(angle) * ny) / norm
     choice = cell.choose(rng, 0.6, 0.25, 0.15)
     facet = p.cover(d) * (((np.arctan2(x, -y) % (2 * sector)) < sector) * np.float32(0.28))
-    return [*_split(p.cover(d), choice, (MAIN, DEEP, SOFT)), (facet, DEEP)]
+    return [*split(p.cover(d), choice, (MAIN, DEEP, SOFT)), (facet, DEEP)]
 
 
 def hexagons(p: Plane, rng: np.random.Generator) -> list[Layer]:
@@ -276,7 +201,7 @@ def hexagons(p: Plane, rng: np.random.Generator) -> list[Layer]:
     rim = np.maximum(x, x * np.float32(0.5) + y * np.float32(0.8660254))
     if _style(rng, 2):
         choice = cell.choose(rng, 0.45, 0.25, 0.2, 0.1)
-        return _split(p.cover(rim - np.float32(0.455)), choice, (MAIN, DEEP, SOFT, GROUND))
+        return split(p.cover(rim - np.float32(0.455)), choice, (MAIN, DEEP, SOFT, GROUND))
     heart = cell.choose(rng, 0.5, 0.5)
     return [
         (p.cover(rim - np.float32(0.46)), MAIN),
@@ -293,7 +218,7 @@ def _hex(p: Plane) -> Lattice:
     ax, ay = p.u - ia, p.v - ja * tall
     bx, by = p.u - ib - np.float32(0.5), p.v - (jb + np.float32(0.5)) * tall
     first = ax * ax + ay * ay < bx * bx + by * by
-    cell = _numbers(np.where(first, ia, ib), np.where(first, 2 * ja, 2 * jb + 1))
+    cell = numbers(np.where(first, ia, ib), np.where(first, 2 * ja, 2 * jb + 1))
     return Lattice(np.where(first, ax, bx), np.where(first, ay, by), cell)
 
 
@@ -302,14 +227,14 @@ def triangles(p: Plane, rng: np.random.Generator) -> list[Layer]:
     tall = np.float32(0.92)
     row = np.floor(p.v / tall)
     y = p.v / tall - row
-    u = p.u + np.float32(0.5) * _half(row)
-    x = _fraction(u)
+    u = p.u + np.float32(0.5) * odd(row)
+    x = fraction(u)
     up = (np.abs(x - np.float32(0.5)) - y * np.float32(0.5)) * np.float32(0.88)
     gap = np.float32(rng.uniform(0.02, 0.06))
     base = (y - (1 - gap)) * tall
-    cell = Lattice(x, y, _numbers(np.floor(u), row))
+    cell = Lattice(x, y, numbers(np.floor(u), row))
     choice = cell.choose(rng, 0.6, 0.25, 0.15)
-    layers = _split(p.cover(np.maximum(up + gap, base)), choice, (MAIN, DEEP, SOFT))
+    layers = split(p.cover(np.maximum(up + gap, base)), choice, (MAIN, DEEP, SOFT))
     if _style(rng, 2):
         layers.append((p.cover(np.maximum(gap - up, gap - y * tall)), DEEP))
     return layers
@@ -323,16 +248,16 @@ def scales(p: Plane, rng: np.random.Generator) -> list[Layer]:
     cell = np.zeros_like(p.u, dtype=np.int32)
     for up in (0, 1, 2):  # which fan is on top: look from the lowest row upwards
         fan = row - np.float32(up - 1)
-        u = p.u + np.float32(0.5) * _half(fan)
+        u = p.u + np.float32(0.5) * odd(fan)
         centre = np.floor(u)
         r = np.hypot(u - centre - np.float32(0.5), p.v - (fan + 1) * step)
         free = np.isinf(radius) & (r < np.float32(0.56 if up == 2 else 0.5))
         radius = np.where(free, r, radius)
-        cell = np.where(free, _numbers(centre, fan), cell)
+        cell = np.where(free, numbers(centre, fan), cell)
     radius = np.minimum(radius, np.float32(0.5))
     choice = Lattice(p.u, p.v, cell).choose(rng, 0.7, 0.15, 0.15)
     fill = p.cover(radius - np.float32(0.455))
-    layers = _split(fill, choice, (MAIN, DEEP, SOFT))
+    layers = split(fill, choice, (MAIN, DEEP, SOFT))
     if _style(rng, 2):
         layers.append((p.cover(np.abs(radius - np.float32(0.33)) - np.float32(0.022)), GROUND))
         layers.append((p.cover(radius - np.float32(0.2)), DEEP))
@@ -345,27 +270,27 @@ def bricks(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Running bond: long bricks, each row shifted by half a brick."""
     tall = np.float32(rng.uniform(0.42, 0.52))
     row = np.floor(p.v / tall)
-    u = p.u + np.float32(0.5) * _half(row)
-    cell = Lattice(p.u, p.v, _numbers(np.floor(u), row))
+    u = p.u + np.float32(0.5) * odd(row)
+    cell = Lattice(p.u, p.v, numbers(np.floor(u), row))
     joint, corner = np.float32(0.03), np.float32(rng.uniform(0.02, 0.07))
-    x = np.abs(_fraction(u) - np.float32(0.5)) - (np.float32(0.5) - joint - corner)
+    x = np.abs(fraction(u) - np.float32(0.5)) - (np.float32(0.5) - joint - corner)
     y = np.abs((p.v / tall - row) - np.float32(0.5)) * tall - (tall / 2 - joint - corner)
     d = np.hypot(np.maximum(x, 0), np.maximum(y, 0)) + np.minimum(np.maximum(x, y), 0) - corner
     choice = cell.choose(rng, 0.4, 0.2, 0.25, 0.15)
     cover = p.cover(d.astype(np.float32))
-    layers = _split(cover, choice, (MAIN, DEEP, SOFT, MAIN))
+    layers = split(cover, choice, (MAIN, DEEP, SOFT, MAIN))
     return [*layers, (cover * (choice == 3) * np.float32(0.5), DEEP)]
 
 
 def diamonds(p: Plane, rng: np.random.Generator) -> list[Layer]:
     """Argyle: a harlequin of two tones under thin crossing lines."""
-    cell = _lattice(p, False, rng, 0.0)
+    cell = lattice(p, False, rng, 0.0)
     slim = np.float32(rng.uniform(1.0, 1.25))
     d = (np.abs(cell.x) * slim + np.abs(cell.y) - np.float32(0.47)) * np.float32(0.7)
-    layers: list[Layer] = _split(p.cover(d), (cell.cell ^ (cell.cell >> 5)) & 1, (MAIN, DEEP))
+    layers: list[Layer] = split(p.cover(d), (cell.cell ^ (cell.cell >> 5)) & 1, (MAIN, DEEP))
     if _style(rng, 2):
-        a = np.abs(_fraction(p.u - p.v) - np.float32(0.5)) * np.float32(0.7)
-        b = np.abs(_fraction(p.u + p.v) - np.float32(0.5)) * np.float32(0.7)
+        a = np.abs(fraction(p.u - p.v) - np.float32(0.5)) * np.float32(0.7)
+        b = np.abs(fraction(p.u + p.v) - np.float32(0.5)) * np.float32(0.7)
         line = np.float32(max(0.012, p.pixel * 0.5))
         return [*layers, (p.cover(np.minimum(a, b) - line), SOFT)]
     return [*layers, (p.cover(d + np.float32(0.14)), SOFT), (p.cover(d + np.float32(0.22)), MAIN)]
@@ -380,7 +305,7 @@ def terrazzo(p: Plane, rng: np.random.Generator) -> list[Layer]:
     cell = np.zeros_like(p.u, dtype=np.int32)
     for oi in (-1, 0, 1):
         for oj in (-1, 0, 1):
-            number = _numbers(iu + np.float32(oi), jv + np.float32(oj))
+            number = numbers(iu + np.float32(oi), jv + np.float32(oj))
             a = np.take(dx, number) + np.float32(oi) - x
             b = np.take(dy, number) + np.float32(oj) - y
             r = a * a + b * b
@@ -391,7 +316,7 @@ def terrazzo(p: Plane, rng: np.random.Generator) -> list[Layer]:
     gap = np.float32(rng.uniform(0.12, 0.2))
     cover = p.cover(np.maximum((gap - (second - first)) * np.float32(0.6), first - np.float32(0.5)))
     choice = Lattice(p.u, p.v, cell).choose(rng, 0.4, 0.2, 0.16, 0.06, 0.18)
-    return _split(cover, choice, (MAIN, DEEP, SOFT, ACCENT, GROUND))
+    return split(cover, choice, (MAIN, DEEP, SOFT, ACCENT, GROUND))
 
 
 Motif = Callable[[Plane, np.random.Generator], list[Layer]]
