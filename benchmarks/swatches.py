@@ -55,7 +55,7 @@ def docs_sheet(collection: SwatchSet, path: Path) -> Image.Image:
         return [int(np.argmax(score)) for score in wanted if score.max() >= 0]
 
     def row(title: str, items: list[int], column: str) -> SheetRow:
-        names = [str(truth[column][i]) for i in items]
+        names = [str(truth[column][i]).replace("none", "original") for i in items]
         return SheetRow([collection.render(i) for i in items], title, names)
 
     groups, sizes = np.unique(truth["group"], return_counts=True)

@@ -106,10 +106,12 @@ def damaged(path: Path, error: Exception) -> DataProblem:
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """All arrays of an npz file (never pickled ones)."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
+        # Opened here, because numpy leaves the file open when it finds it damaged.
+        with path.open("rb") as file:
+            arrays = np.load(file, allow_pickle=False)
+            if not isinstance(arrays, np.lib.npyio.NpzFile):
                 raise DataProblem(f"{path} holds no named arrays; an .npz file is expected.")
-            return {name: file[name] for name in file.files}
+            return {name: arrays[name] for name in arrays.files}
     except _DAMAGED as error:
         raise damaged(path, error) from error
 

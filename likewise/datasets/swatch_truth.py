@@ -139,5 +139,6 @@ def _rotate(picture: NDArray[np.uint8], degrees: float) -> NDArray[np.uint8]:
     angle = np.deg2rad(abs(degrees))
     longer, shorter = max(width, height), min(width, height)
     inside = 1 / (np.cos(angle) + longer / shorter * np.sin(angle))
-    margin = float(1 - inside) / 2
+    # Cubics look two pixels around, so stay that far away from the corners too.
+    margin = float(1 - inside) / 2 + 2 / shorter
     return _crop(turned, (margin, margin, 1 - margin, 1 - margin), picture.shape)
