@@ -205,7 +205,7 @@ def swatches(
     >>> collection.render(0).shape[2]
     3
     >>> sorted(collection.truth)
-    ['change', 'colour', 'group', 'ground', 'motif', 'scale', 'texture']
+    ['change', 'colour', 'ground', 'group', 'motif', 'scale', 'texture']
     """
     _check(n, size, seed, duplicates, captioned, synonyms)
     items = tuple(plan(n, seed, duplicates))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import doctest
 import hashlib
 import json
 import subprocess
@@ -281,3 +282,13 @@ def test_bad_wishes_are_refused(arguments) -> None:
 def test_one_swatch_is_a_collection_too() -> None:
     assert len(swatches(1, size=16, captioned=0).captions) == 1
     assert swatches(1, size=16, captioned=0).tags == ((),)
+
+
+def test_the_example_in_the_docs_string_is_true() -> None:
+    module = sys.modules["likewise.datasets.swatches"]
+    assert doctest.testmod(module) == (0, 3)
+
+
+def test_all_pictures_at_once_are_the_same_pictures() -> None:
+    small = swatches(5, size=24)
+    assert all(np.array_equal(a, b) for a, b in zip(small.render_all(jobs=1), small))
