@@ -146,10 +146,13 @@ def _click(event: Mapping[str, Any], asked: _Asked, value: float) -> Judgement:
 
 
 def _who(row: Mapping[str, Any]) -> tuple[float, str, str]:
-    time = as_time(row.get("timestamp"))
+    stamp = row.get("timestamp")
+    time = as_time(stamp)
+    if isinstance(stamp, (int, float)) and abs(time) > _MILLISECONDS:
+        time /= 1000
     person = row.get("user_id") or row.get("client_id") or ""
     return (
-        time / 1000 if abs(time) > _MILLISECONDS else time,
+        time,
         as_text(person, "user_id"),
         as_text(row.get("application") or "", "application"),
     )
