@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import secrets
@@ -105,7 +106,7 @@ def read_text(path: Path) -> str:
 
 def check_utf8(*texts: str) -> None:
     """Refuse text that came from bytes that are not UTF-8."""
-    if any(_ESCAPED_BYTE.search(text) for text in texts):
+    if _ESCAPED_BYTE.search("".join(texts)):
         raise BadInput("The line is not UTF-8 text; save the file as UTF-8.")
 
 
@@ -130,7 +131,7 @@ def as_number(value: Any, name: str) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise BadInput(f"The {name} must be a number, not {_brief(value)}.") from None
-    if not np.isfinite(number):
+    if not math.isfinite(number):
         raise BadInput(f"The {name} must be a finite number, not {_brief(value)}.")
     return number
 
@@ -150,7 +151,7 @@ def as_time(value: Any) -> float:
 def number_text(number: float) -> str:
     """The shortest text that reads back as the same float64."""
     number = float(number)
-    minus_zero = number == 0 and np.signbit(number)
+    minus_zero = number == 0 and math.copysign(1.0, number) < 0
     whole = number.is_integer() and abs(number) < 1e15 and not minus_zero
     return str(int(number)) if whole else repr(number)
 

@@ -7,6 +7,7 @@ rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, get_args
@@ -33,7 +34,7 @@ def check_judgement(judgement: Judgement) -> Judgement:
     texts = (judgement.query.value, judgement.person, judgement.source, *judgement.items)
     if not all(isinstance(text, str) for text in texts):
         raise BadInput("Query, items, person and source of a judgement must be text.")
-    if not np.isfinite(judgement.value) or not np.isfinite(judgement.time):
+    if not math.isfinite(judgement.value) or not math.isfinite(judgement.time):
         raise BadInput("Value and time of a judgement must be finite numbers.")
     if judgement.kind == "click" and judgement.value < 0:
         raise BadInput(f"A number of clicks cannot be negative, but {judgement.value:g} is.")
