@@ -182,6 +182,8 @@ def from_orderings(
         raise BadInput("There must be one ordering for each query row.")
     chains = [as_rows(chain, "items of an ordering") for chain in orderings]
     heads = np.full(len(q), -1) if head is None else np.asarray(head, np.int64)
+    if heads.shape != q.shape:
+        raise BadInput("There must be one head for each query row; -1 says that there is none.")
     made = ordering_blocks(q, chains, heads, _times(time, query), pairs)
     return draw(made.blocks, per_query=per_query, total=total, seed=seed)
 

@@ -230,6 +230,8 @@ def test_all_pairs_of_a_long_ordering_are_not_listed():
 def test_bad_orderings():
     with pytest.raises(BadInput, match="one ordering for each"):
         from_orderings([0, 1], [[1, 2]])
+    with pytest.raises(BadInput, match="one head"):
+        from_orderings([0, 1], [[1, 2], [2, 1]], head=[3])
     with pytest.raises(BadInput, match="pairs"):
         from_orderings([0], [[1, 2]], pairs="some")  # type: ignore[arg-type]
     assert len(from_orderings([], [])) == 0
