@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from . import checks
 from .checks import Floats, Ints
+from .ranking_dual import Dual, Metric
 
 PATIENCE = 300
 """Sweeps of coordinate ascent before the interior point is asked."""

@@ -22,6 +22,7 @@ class Metric(NamedTuple):
 
     @classmethod
     def of(cls, sigma: float, w0: ArrayLike | None, dim: int, nonnegative: bool) -> Metric:
+        """The metric of :func:`~likewise.solvers.ranking.rank`'s arguments, checked."""
         if not 0 <= sigma < 1:
             raise ValueError(f"sigma must be at least 0 and below 1, not {sigma}.")
         if nonnegative and sigma > 0:
