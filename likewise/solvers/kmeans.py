@@ -196,8 +196,7 @@ def _points(name: str, values: ArrayLike) -> Singles:
 
 def _unit(points: Singles) -> Singles:
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
-    unit: Singles = points / np.where(lengths > 0, lengths, np.float32(1))
-    return unit
+    return (points / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def _different(points: Singles) -> Singles:
