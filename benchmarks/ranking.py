@@ -13,8 +13,8 @@ Our time is all of ``rank()``, checks included.  Peers get their matrices ready-
 loosest tolerance of a ladder (factor 10) that reaches the gap, found beforehand for each
 problem.  liblinear is called without estimator through ``train_wrap``, dual hinge solver, on
 signed differences in which the metric has been taken up.  OSQP and Clarabel solve the
-lifted primal (w, scores of the items, slacks), whose constraints are sparse; ``osqp explicit``
-has the difference matrix itself.  Seconds: median over problems of the best of some runs.
+primal lifted to (w, scores of the items, slacks), whose constraints are sparse, with the
+metric taken up likewise; ``osqp explicit`` has the difference matrix itself.  Seconds: median over problems of the best of some runs.
 """
 
 from __future__ import annotations
@@ -49,9 +49,11 @@ class Problem(NamedTuple):
     lower: float
 
     def allowed(self, rule: str) -> float:
+        """The largest gap that counts as solved."""
         return GAP * max(1.0, self.lower) if rule == "relative" else GAP
 
     def gap(self, w: Any) -> float:
+        """How far above the lower bound the objective of ``w`` is."""
         ones = np.ones(len(self.X))
         return primal(self.X, w, self.C * ones, ones, self.A, np.zeros(len(w))) - self.lower
 
@@ -97,9 +99,7 @@ def ours(problem: Problem, rule: str) -> Solve:
 
 
 def liblinear(problem: Problem, rule: str) -> Solve:
-    values, basis = np.linalg.eigh(problem.A)
-    root = basis @ np.diag(values**-0.5) @ basis.T
-    n = len(problem.X)
+    root, n = root_of(problem), len(problem.X)
     label = np.arange(n, dtype=np.float64) % 2
     rows = np.ascontiguousarray((problem.X @ root) * (2 * label - 1)[:, None])
     ones = np.ones(n)
@@ -114,52 +114,45 @@ def liblinear(problem: Problem, rule: str) -> Solve:
     return solve
 
 
+def root_of(problem: Problem) -> Any:
+    """``A^(-1/2)``: in ``v = A^(1/2) w`` the regulariser is the identity."""
+    values, basis = np.linalg.eigh(problem.A)
+    return basis @ np.diag(values**-0.5) @ basis.T
+
+
+def stacked(*rows: tuple[Any, ...]) -> Any:
+    return sparse.csc_matrix(sparse.vstack([sparse.hstack(row) for row in rows]))
+
+
 def quadratic(problem: Problem, lifted: bool) -> tuple[Any, Any, Any, Any, Any]:
-    """(P, q, G, low, high) of the primal; lifted: variables w, s = Z w and xi."""
-    (items, dim), n = problem.Z.shape, len(problem.X)
-    extra = items if lifted else 0
-    P = sparse.block_diag(
-        [sparse.csc_matrix(np.triu(problem.A)), sparse.csc_matrix((extra + n, extra + n))]
+    """(P, q, G, low, high) over v and xi, or lifted over v, the scores s = Z w, and xi."""
+    Z = problem.Z @ root_of(problem)
+    (items, dim), n = Z.shape, len(problem.X)
+    middle = items if lifted else 0
+    P = sparse.csc_matrix(
+        (np.ones(dim), (np.arange(dim), np.arange(dim))), shape=(dim + middle + n,) * 2
     )
-    q = np.r_[np.zeros(dim + extra), np.full(n, problem.C)]
-    slack = sparse.hstack([sparse.csc_matrix((n, dim + extra)), sparse.identity(n)])
+    q = np.r_[np.zeros(dim + middle), np.full(n, problem.C)]
+    each = sparse.identity(n)
+    place = (np.r_[0:n, 0:n], np.r_[problem.better, problem.worse])
+    pairs = sparse.csc_matrix((np.r_[np.ones(n), -np.ones(n)], place), shape=(n, items))
+    slack = (sparse.csc_matrix((n, dim + middle)), each)
+    low, high = np.r_[np.ones(n), np.zeros(n)], np.full(2 * n, np.inf)
     if not lifted:
-        G = sparse.vstack(
-            [sparse.hstack([sparse.csc_matrix(problem.X), sparse.identity(n)]), slack]
-        )
-        low = np.r_[np.ones(n), np.zeros(n)]
-        return sparse.csc_matrix(P), q, sparse.csc_matrix(G), low, np.full(2 * n, np.inf)
-    place = np.arange(n)
-    pairs = sparse.csc_matrix(
-        (np.r_[np.ones(n), -np.ones(n)], (np.r_[place, place], np.r_[problem.better, problem.worse])),
-        shape=(n, items),
-    )  # fmt: skip
-    G = sparse.vstack(
-        [
-            sparse.hstack(
-                [
-                    sparse.csc_matrix(problem.Z),
-                    -sparse.identity(items),
-                    sparse.csc_matrix((items, n)),
-                ]
-            ),
-            sparse.hstack([sparse.csc_matrix((n, dim)), pairs, sparse.identity(n)]),
-            slack,
-        ]
-    )
-    low = np.r_[np.zeros(items), np.ones(n), np.zeros(n)]
-    high = np.r_[np.zeros(items), np.full(2 * n, np.inf)]
-    return sparse.csc_matrix(P), q, sparse.csc_matrix(G), low, high
+        return P, q, stacked((sparse.csc_matrix(pairs @ Z), each), slack), low, high
+    scores = (sparse.csc_matrix(Z), -sparse.identity(items), sparse.csc_matrix((items, n)))
+    G = stacked(scores, (sparse.csc_matrix((n, dim)), pairs, each), slack)
+    return P, q, G, np.r_[np.zeros(items), low], np.r_[np.zeros(items), high]
 
 
 def by_osqp(problem: Problem, rule: str, lifted: bool = True) -> Solve:
     P, q, G, low, high = quadratic(problem, lifted)
-    dim = problem.Z.shape[1]
+    dim, root = problem.Z.shape[1], root_of(problem)
 
     def solve(tol: float) -> Any:
         solver = osqp.OSQP()
         solver.setup(P, q, G, low, high, eps_abs=tol, eps_rel=tol, max_iter=100_000, verbose=False)
-        return solver.solve(raise_error=False).x[:dim]
+        return root @ solver.solve(raise_error=False).x[:dim]
 
     return solve
 
@@ -170,6 +163,7 @@ def by_osqp_explicit(problem: Problem, rule: str) -> Solve:
 
 def by_clarabel(problem: Problem, rule: str) -> Solve:
     P, q, G, low, high = quadratic(problem, lifted=True)
+    dim, root = problem.Z.shape[1], root_of(problem)
     equal = int((low == high).sum())
     cones = [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(len(low) - equal)]
 
@@ -178,7 +172,7 @@ def by_clarabel(problem: Problem, rule: str) -> Solve:
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
         solver = clarabel.DefaultSolver(P, q, -G, -low, cones, settings)
-        return np.asarray(solver.solve().x)[: problem.Z.shape[1]]
+        return root @ np.asarray(solver.solve().x)[:dim]
 
     return solve
 
@@ -204,31 +198,26 @@ def loosest(problem: Problem, rule: str, solve: Solve) -> float:
 def against_peers(report: Report, dim: int, C: float, sigma: float, rule: str) -> None:
     rng = np.random.default_rng(report.seed)
     problems = [make(rng, dim, C, sigma) for _ in range(2 if report.quick else 8)]
-    times: dict[str, float] = {}
+    setting = {"rule": rule, "items": 50, "preferences": len(problems[0].X), "dim": dim}
+    setting |= {"C": C, "sigma": sigma}
+    rows: dict[str, dict[str, Any]] = {}
     for name, build in SOLVERS.items():
         if name == "osqp explicit" and (report.quick or C > 1):
-            continue
-        fast = name in ("ours", "liblinear")
+            continue  # it takes minutes
+        runs = 7 if name in ("ours", "liblinear") else 2
         seconds, gaps = [], []
         for problem in problems:
             solve = build(problem, rule)
             tol = loosest(problem, rule, solve)
-            seconds.append(best_of(7 if fast else 2, lambda s=solve, t=tol: s(t)))  # type: ignore[misc]
-            gaps.append(problem.gap(solve(tol)) / problem.allowed(rule) * GAP)
-        times[name] = float(np.median(seconds))
-        report.row(
-            method=name,
-            rule=rule,
-            items=50,
-            preferences=len(problems[0].X),
-            dim=dim,
-            C=C,
-            sigma=sigma,
-            gap=max(gaps),
-            seconds=times[name],
-            peer=name if name != "ours" else None,
-            ratio=times["ours"] / times[name] if name != "ours" else None,
-        )
+            seconds.append(best_of(runs, lambda s=solve, t=tol: s(t)))  # type: ignore[misc]
+            scale = problem.allowed(rule) / GAP
+            gaps.append(problem.gap(solve(tol)) / scale)
+        measured = {"gap": max(gaps), "seconds": float(np.median(seconds))}
+        rows[name] = report.row(method=name, **setting, **measured)
+    mine = rows.pop("ours")
+    for name, row in rows.items():
+        ratio = mine["seconds"] / row["seconds"]
+        report.row(method="ours", peer=name, **setting, gap=mine["gap"], ratio=ratio)
 
 
 def throughput(report: Report, items: int, dim: int, sigma: float) -> None:
