@@ -1,0 +1,430 @@
+"""What every index has in common: checks of what is handed in, ids, ties, saving.
+
+A kind of index adds how codes are kept and how the best of them are found; it may
+count on clean arguments, and what it must give back is said in one place
+(:meth:`BaseIndex._best`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from likewise.index._files import SavedFolder, Writer, array_writer, write_folder
+from likewise.index._kernels import settle_ties
+from likewise.types import (
+    BadInput,
+    FloatArray,
+    Hits,
+    IdArray,
+    SpaceMismatch,
+    Surrogate,
+    as_matrix,
+    as_vector,
+    check_k,
+)
+
+BLOCK_BYTES = 64 << 20
+"""Working memory that a search may take at a time, about."""
+# Up to so many hits a nearly sorted row is put right by insertion.
+_FEW = 1024
+
+
+class Asked(NamedTuple):
+    """Checked surrogates as arrays, one row each: what ``_best`` works on."""
+
+    vectors: FloatArray
+    side: NDArray[np.float64]
+
+    def take(self, rows: Any) -> Asked:
+        """Some of them."""
+        return Asked(self.vectors[rows], self.side[rows])
+
+
+class Contents(NamedTuple):
+    """Checked arguments of ``build``: codes, ids and side columns of one length."""
+
+    codes: Any
+    ids: IdArray
+    side_names: tuple[str, ...]
+    side: NDArray[np.float64]
+
+
+class BaseIndex(ABC):
+    """The parent of every index; follows :class:`likewise.types.Index`.
+
+    Parameters
+    ----------
+    ids
+        One unique id a row of the codes.
+    dim
+        Number of columns of a code.
+    space
+        Fingerprint of the space that the codes came from; empty for "any".
+    side_names
+        Names of the side columns, in the order in which they are kept.
+    """
+
+    kind: ClassVar[str]
+    exact: ClassVar[bool] = False
+    takes_sparse: ClassVar[bool] = False
+
+    def __init__(
+        self, ids: IdArray, dim: int, space: str = "", side_names: Sequence[str] = ()
+    ) -> None:
+        self._ids = np.array(ids, dtype=np.int64)
+        self._ids.flags.writeable = False
+        self._dim, self._space = int(dim), space
+        self._side_names = tuple(side_names)
+        rising = len(ids) < 2 or bool((np.diff(self._ids) > 0).all())
+        self._order = None if rising else np.argsort(self._ids, kind="stable")
+        self._rising_ids = self._ids if self._order is None else self._ids[self._order]
+
+    # -- what a kind adds ---------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def build(
+        cls,
+        codes: Any,
+        ids: Any = None,
+        *,
+        space: str = "",
+        side: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """An index of codes, one row an item.
+
+        Parameters
+        ----------
+        codes
+            The encoded items; kept as they are, never normalised.
+        ids
+            One unique whole number an item; its row by default.
+        space
+            Fingerprint of the space that made the codes.
+        side
+            Side columns by name: a number an item, which a surrogate may give a
+            coefficient.
+        seed
+            Seed of every random choice.
+        """
+
+    @abstractmethod
+    def _best(
+        self, asked: Asked, k: int, rows: IdArray | None
+    ) -> tuple[IdArray, NDArray[np.floating[Any]]]:
+        """Rows of the codes and their scores without offset, both of shape (queries, k).
+
+        ``k`` is at least 1 and at most the number of items in question: all of them, or
+        those that ``rows`` (ascending) names.  No answer may be short.
+        """
+
+    @abstractmethod
+    def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
+        """Settings for the manifest, and what writes each file but the ids."""
+
+    @classmethod
+    @abstractmethod
+    def _restore(cls, saved: SavedFolder, common: Mapping[str, Any]) -> Self:
+        """The index of a saved folder; ``common`` is what :meth:`__init__` takes."""
+
+    # -- what all of them do ------------------------------------------------
+
+    @property
+    def space(self) -> str:
+        """Fingerprint of the space the codes came from."""
+        return self._space
+
+    @property
+    def dim(self) -> int:
+        """Number of columns of a code."""
+        return self._dim
+
+    @property
+    def ids(self) -> IdArray:
+        """Ids of the items held, in the order in which they were handed in."""
+        return self._ids
+
+    @property
+    def side_names(self) -> tuple[str, ...]:
+        """Names of the side columns."""
+        return self._side_names
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} items of {self.dim} numbers)"
+
+    def search(self, surrogate: Surrogate, k: int, *, among: Any = None) -> Hits:
+        """The ``k`` best items for one surrogate.
+
+        Parameters
+        ----------
+        surrogate
+            What the query became; its space must be the index's.
+        k
+            How many hits to give; fewer come back where there are fewer items.
+        among
+            Only items with these ids; ids that the index does not hold are passed over.
+
+        Returns
+        -------
+        Hits
+            Ids and true scores (side columns and offset included), best first, ties by
+            ascending id.
+        """
+        return self.search_many((surrogate,), k, among=among)[0]
+
+    def search_many(
+        self, surrogates: Sequence[Surrogate], k: int, *, among: Any = None
+    ) -> list[Hits]:
+        """The ``k`` best items for each of several surrogates; see :meth:`search`."""
+        k = check_k(k)
+        rows = None if among is None else self._rows(among)
+        k = min(k, len(self) if rows is None else len(rows))
+        at_a_time = max(1, BLOCK_BYTES // (8 * (self._dim + 1)))
+        hits: list[Hits] = []
+        for start in range(0, len(surrogates), at_a_time):
+            hits += self._answer(surrogates[start : start + at_a_time], k, rows)
+        return hits
+
+    def save(self, folder: str | Path) -> None:
+        """Write the index as a folder of plain files with checksums, all or nothing.
+
+        A folder that already holds an index is replaced; any other is refused.
+        """
+        settings, writers = self._contents()
+        manifest = {
+            "kind": self.kind,
+            "space": self._space,
+            "items": len(self),
+            "dim": self._dim,
+            "side": list(self._side_names),
+            "settings": settings,
+        }
+        write_folder(Path(folder), manifest, {"ids.npy": array_writer(self._ids), **writers})
+
+    @classmethod
+    def load(cls, folder: str | Path, mmap: bool = True) -> Self:
+        """The index that was saved in a folder.
+
+        Parameters
+        ----------
+        folder
+            What was handed to :meth:`save`.
+        mmap
+            Whether large arrays stay on disk and are read as they are needed.
+
+        Raises
+        ------
+        DataProblem
+            When a file is missing or a checksum does not agree.
+        """
+        saved = SavedFolder(folder, cls.kind, mmap=mmap)
+        common = {
+            "ids": saved.array("ids.npy"),
+            "dim": saved.manifest["dim"],
+            "space": saved.manifest["space"],
+            "side_names": saved.manifest["side"],
+        }
+        return cls._restore(saved, common)
+
+    # -- inside -------------------------------------------------------------
+
+    def _answer(self, surrogates: Sequence[Surrogate], k: int, rows: IdArray | None) -> list[Hits]:
+        asked, offsets = self._asked(surrogates)
+        if k == 0:
+            return [Hits(np.empty(0, np.int64), np.empty(0)) for _ in surrogates]
+        silent = ~(asked.vectors.any(axis=1) | asked.side.any(axis=1))
+        if not silent.any():
+            places, raw = self._best(asked, k, rows)
+            scores = raw.astype(np.float64)
+        else:
+            # A query of zeros likes all items equally: the first ids, whatever the engine.
+            places = np.tile(self._first(k, rows), (len(surrogates), 1))
+            scores = np.zeros((len(surrogates), k))
+            heard = np.flatnonzero(~silent)
+            if len(heard):
+                places[heard], scores[heard] = self._best(asked.take(heard), k, rows)
+        ids = self._ids[places]
+        if k <= _FEW:
+            settle_ties(scores, ids)
+        else:
+            order = np.lexsort((ids, -scores))
+            scores, ids = (np.take_along_axis(a, order, axis=1) for a in (scores, ids))
+        scores += offsets[:, None]
+        return [Hits(i, s) for i, s in zip(ids, scores)]
+
+    def _asked(self, surrogates: Sequence[Surrogate]) -> tuple[Asked, NDArray[np.float64]]:
+        """Surrogates as arrays, or one sentence about what is wrong with them."""
+        vectors = []
+        side = np.zeros((len(surrogates), len(self._side_names)))
+        offsets = np.empty(len(surrogates))
+        for at, one in enumerate(surrogates):
+            if not isinstance(one, Surrogate):
+                raise BadInput(
+                    f"An index answers surrogates, not {type(one).__name__}: "
+                    "let a similarity make one of the query."
+                )
+            if one.space != self._space and one.space and self._space:
+                raise SpaceMismatch(
+                    f"The surrogate was made for the space {one.space} and the index holds "
+                    f"{self._space}; use a similarity of the index's space or build the index anew."
+                )
+            vectors.append(self._vector(one.vector))
+            offsets[at] = one.offset
+            if one.side:
+                side[at] = self._coefficients(one.side)
+        matrix = vectors[0][None, :] if len(vectors) == 1 else np.array(vectors)
+        if not (np.isfinite(matrix).all() and np.isfinite(offsets).all()):
+            raise BadInput(
+                "A surrogate holds NaN or infinity; look at the query's features or at the model."
+            )
+        return Asked(matrix, side), offsets
+
+    def _vector(self, vector: Any) -> FloatArray:
+        if (
+            type(vector) is np.ndarray
+            and vector.shape == (self._dim,)
+            and vector.dtype.char in "fd"
+        ):
+            return vector
+        if sparse.issparse(vector):
+            if vector.shape[-1] != self._dim:
+                raise BadInput(
+                    f"The surrogate has {vector.shape[-1]} numbers, but {self._dim} are needed: "
+                    "was it made with other features?"
+                )
+            vector = np.asarray(vector.todense())
+        return as_vector(vector, dim=self._dim, name="surrogate")
+
+    def _coefficients(self, side: Mapping[str, float]) -> NDArray[np.float64]:
+        unknown = sorted(n for n, c in side.items() if n not in self._side_names and c != 0)
+        if unknown:
+            raise BadInput(
+                f"The surrogate uses the side column {unknown[0]!r}, which this index does not "
+                "hold; build the index with it."
+            )
+        given = np.array([side.get(name, 0.0) for name in self._side_names], dtype=np.float64)
+        if not np.isfinite(given).all():
+            raise BadInput("A surrogate's side coefficients must be finite; look at the model.")
+        return given
+
+    def _rows(self, among: Any) -> IdArray:
+        """Rows of the ids that the index holds, ascending, each once."""
+        wanted = np.asarray(among)
+        if wanted.size == 0:
+            return np.empty(0, np.int64)
+        if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
+            raise BadInput("among must be a list of item ids, whole numbers.")
+        wanted = wanted.astype(np.int64)
+        place = np.searchsorted(self._rising_ids, wanted)
+        place[place == len(self)] = 0
+        held = self._rising_ids[place] == wanted if len(self) else np.zeros(len(wanted), bool)
+        place = place[held]
+        found: IdArray = np.unique(place if self._order is None else self._order[place])
+        return found
+
+    def _first(self, k: int, rows: IdArray | None) -> IdArray:
+        """Rows of the ``k`` smallest ids."""
+        if rows is None:
+            return np.arange(k) if self._order is None else self._order[:k]
+        ids = self._ids[rows]
+        first: IdArray = rows[np.argsort(ids, kind="stable")[:k]]
+        return first
+
+
+# --------------------------------------------------------------------------
+# Checks of what build is given
+
+
+def check_contents(
+    codes: Any, ids: Any, side: Mapping[str, Any] | None, *, takes_sparse: bool = False
+) -> Contents:
+    """Codes, ids and side columns that fit together, or a sentence about what does not.
+
+    Float codes in C order are not copied, so that a memory map stays one.
+    """
+    codes = _sparse_codes(codes, takes_sparse) if sparse.issparse(codes) else _dense_codes(codes)
+    n = codes.shape[0]
+    columns = {
+        name: as_vector(values if n else np.zeros(0), dim=n, name=f"side column {name!r}")
+        for name, values in (side or {}).items()
+    }
+    matrix = np.zeros((n, len(columns)))
+    for at, values in enumerate(columns.values()):
+        matrix[:, at] = values
+    return Contents(codes, _unique_ids(ids, n), tuple(columns), matrix)
+
+
+def _dense_codes(codes: Any) -> FloatArray:
+    a = np.asarray(codes)
+    plain = a.ndim == 2 and a.dtype.kind == "f" and a.dtype.itemsize <= 8 and a.dtype.isnative
+    if not plain or not a.flags.c_contiguous:
+        if a.dtype.kind == "f" and (a.dtype.itemsize > 8 or not a.dtype.isnative):
+            a = a.astype(f"=f{min(a.dtype.itemsize, 8)}")
+        a = as_matrix(a, name="codes")
+    if a.shape[1] == 0:
+        raise BadInput("The codes have no columns; encode the items before indexing them.")
+    step = max(1, BLOCK_BYTES // (8 * a.shape[1]))
+    for start in range(0, len(a), step):
+        block = a[start : start + step]
+        finite = np.isfinite(block)
+        if not finite.all():
+            row = start + int(np.flatnonzero(~finite.all(axis=1))[0])
+            raise BadInput(
+                f"The codes hold NaN or infinity (first in row {row}); leave those rows out."
+            )
+    return a
+
+
+def _sparse_codes(codes: Any, takes_sparse: bool) -> sparse.csr_array:
+    if not takes_sparse:
+        raise BadInput(
+            "This index holds dense codes only; use a flat or an inverted index for sparse ones."
+        )
+    rows = sparse.csr_array(codes)
+    if rows.dtype.kind not in "fiub":
+        raise BadInput(f"The codes must be numbers, not {rows.dtype}.")
+    if rows.dtype not in (np.float32, np.float64):
+        rows = rows.astype(np.float64)
+    if not np.isfinite(rows.data).all():
+        raise BadInput("The codes hold NaN or infinity; leave those rows out.")
+    return rows
+
+
+def _unique_ids(ids: Any, n: int) -> IdArray:
+    if ids is None:
+        return np.arange(n, dtype=np.int64)
+    given = np.asarray(ids)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise BadInput("The ids must be a list of whole numbers, one an item.")
+    if len(given) != n:
+        raise BadInput(f"There are {len(given)} ids for {n} items; give one id an item.")
+    given = given.astype(np.int64)
+    rising = np.sort(given)
+    twice = np.flatnonzero(rising[1:] == rising[:-1])
+    if len(twice):
+        raise BadInput(f"The id {rising[twice[0]]} is given to several items; ids must be unique.")
+    return given
+
+
+def single_precision(vectors: FloatArray) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
+    """Vectors as float32, and the factor a row that scores must be multiplied by, if any.
+
+    A positive factor never changes an order, so a vector outside the range of float32 is
+    brought into it.
+    """
+    peak = np.abs(vectors).max(axis=1)
+    if bool(((peak < 1e30) & (peak > 1e-30)).all()):
+        return np.ascontiguousarray(vectors, dtype=np.float32), None
+    factor = np.where(peak > 0, peak, 1.0).astype(np.float64)
+    return np.ascontiguousarray(vectors / factor[:, None], dtype=np.float32), factor
