@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise.index._files import SavedFolder, Writer, array_writer, write_folder
-from likewise.index._kernels import settle_ties
+from likewise.index._kernels import look_over, name_hits
 from likewise.types import (
     BadInput,
     FloatArray,
@@ -37,14 +37,20 @@ _FEW = 1024
 
 
 class Asked(NamedTuple):
-    """Checked surrogates as arrays, one row each: what ``_best`` works on."""
+    """Checked surrogates as arrays, one row each: what ``_best`` works on.
+
+    ``fits`` says that float32 holds the vectors well; ``silent`` counts the rows that are
+    all zero (``_best`` never sees one).
+    """
 
     vectors: FloatArray
     side: NDArray[np.float64]
+    fits: bool = True
+    silent: int = 0
 
     def take(self, rows: Any) -> Asked:
         """Some of them."""
-        return Asked(self.vectors[rows], self.side[rows])
+        return Asked(self.vectors[rows], self.side[rows], self.fits)
 
 
 class Contents(NamedTuple):
@@ -243,25 +249,29 @@ class BaseIndex(ABC):
         asked, offsets = self._asked(surrogates)
         if k == 0:
             return [Hits(np.empty(0, np.int64), np.empty(0)) for _ in surrogates]
-        silent = ~(asked.vectors.any(axis=1) | asked.side.any(axis=1))
-        if not silent.any():
-            places, raw = self._best(asked, k, rows)
-            scores = raw.astype(np.float64)
+        if asked.silent:
+            places, found = self._best_of_some(asked, k, rows)
         else:
-            # A query of zeros likes all items equally: the first ids, whatever the engine.
-            places = np.tile(self._first(k, rows), (len(surrogates), 1))
-            scores = np.zeros((len(surrogates), k))
-            heard = np.flatnonzero(~silent)
-            if len(heard):
-                places[heard], scores[heard] = self._best(asked.take(heard), k, rows)
-        ids = self._ids[places]
+            places, found = self._best(asked, k, rows)
         if k <= _FEW:
-            settle_ties(scores, ids)
+            ids, scores = name_hits(places, found, self._ids, offsets)
         else:
+            ids, scores = self._ids[places], found.astype(np.float64)
             order = np.lexsort((ids, -scores))
-            scores, ids = (np.take_along_axis(a, order, axis=1) for a in (scores, ids))
-        scores += offsets[:, None]
+            ids, scores = (np.take_along_axis(a, order, axis=1) for a in (ids, scores))
+            scores += offsets[:, None]
         return [Hits(i, s) for i, s in zip(ids, scores)]
+
+    def _best_of_some(
+        self, asked: Asked, k: int, rows: IdArray | None
+    ) -> tuple[IdArray, NDArray[np.float64]]:
+        """A query of zeros likes all items equally: it gets the first ids, from any engine."""
+        heard = np.flatnonzero(asked.vectors.any(axis=1) | asked.side.any(axis=1))
+        places = np.tile(self._first(k, rows), (len(asked.vectors), 1))
+        scores = np.zeros(places.shape)
+        if len(heard):
+            places[heard], scores[heard] = self._best(asked.take(heard), k, rows)
+        return places, scores
 
     def _asked(self, surrogates: Sequence[Surrogate]) -> tuple[Asked, NDArray[np.float64]]:
         """Surrogates as arrays, or one sentence about what is wrong with them."""
@@ -284,11 +294,12 @@ class BaseIndex(ABC):
             if one.side:
                 side[at] = self._coefficients(one.side)
         matrix = vectors[0][None, :] if len(vectors) == 1 else np.array(vectors)
-        if not (np.isfinite(matrix).all() and np.isfinite(offsets).all()):
+        finite, fits, silent = look_over(matrix, side, offsets)
+        if not finite:
             raise BadInput(
                 "A surrogate holds NaN or infinity; look at the query's features or at the model."
             )
-        return Asked(matrix, side), offsets
+        return Asked(matrix, side, fits, silent), offsets
 
     def _vector(self, vector: Any) -> FloatArray:
         if (
@@ -417,14 +428,16 @@ def _unique_ids(ids: Any, n: int) -> IdArray:
     return given
 
 
-def single_precision(vectors: FloatArray) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
+def single_precision(
+    vectors: FloatArray, fits: bool
+) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
     """Vectors as float32, and the factor a row that scores must be multiplied by, if any.
 
-    A positive factor never changes an order, so a vector outside the range of float32 is
-    brought into it.
+    A positive factor never changes an order, so vectors that do not fit float32 are brought
+    to a largest number of one.
     """
-    peak = np.abs(vectors).max(axis=1)
-    if bool(((peak < 1e30) & (peak > 1e-30)).all()):
+    if fits:
         return np.ascontiguousarray(vectors, dtype=np.float32), None
+    peak = np.abs(vectors).max(axis=1)
     factor = np.where(peak > 0, peak, 1.0).astype(np.float64)
     return np.ascontiguousarray(vectors / factor[:, None], dtype=np.float32), factor

@@ -85,11 +85,40 @@ def raise_floors(scores: Any, heaps: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def settle_ties(scores: Any, ids: Any) -> None:
-    """Sort each row by falling score, equal scores by ascending id; fast on sorted rows."""
-    for q in range(scores.shape[0]):
-        for i in range(1, scores.shape[1]):
-            score, name, at = scores[q, i], ids[q, i], i
+def look_over(vectors: Any, side: Any, offsets: Any) -> Any:
+    """Whether all numbers are finite, whether all fit float32 well, and how many rows are zero.
+
+    One call instead of a dozen of numpy's, which would cost more than a small search.
+    """
+    finite, fits, silent = True, True, 0
+    for q in range(vectors.shape[0]):
+        peak = 0.0
+        for j in range(vectors.shape[1]):
+            size = abs(vectors[q, j])
+            if not size <= np.inf or size == np.inf:
+                finite = False
+            peak = max(peak, size)
+        loud = peak > 0
+        if loud and not 1e-15 < peak < 1e15:
+            fits = False
+        for j in range(side.shape[1]):
+            loud = loud or side[q, j] != 0
+        silent += not loud
+        finite = finite and np.isfinite(offsets[q])
+    return finite, fits, silent
+
+
+@njit(cache=True, nogil=True)
+def name_hits(places: Any, found: Any, names: Any, offsets: Any) -> Any:
+    """Ids and true scores of hits, each row by falling score, equal scores by ascending id.
+
+    Rows come nearly sorted, so they are put right by insertion.
+    """
+    ids = np.empty(places.shape, np.int64)
+    scores = np.empty(places.shape, np.float64)
+    for q in range(places.shape[0]):
+        for i in range(places.shape[1]):
+            score, name, at = np.float64(found[q, i]), names[places[q, i]], i
             while at > 0 and (
                 scores[q, at - 1] < score or (scores[q, at - 1] == score and ids[q, at - 1] > name)
             ):
@@ -98,6 +127,9 @@ def settle_ties(scores: Any, ids: Any) -> None:
                 at -= 1
             scores[q, at] = score
             ids[q, at] = name
+        for i in range(places.shape[1]):
+            scores[q, i] += offsets[q]
+    return ids, scores
 
 
 def exact_dots(rows: Any, vector: Any) -> Any:

@@ -86,7 +86,7 @@ class FlatIndex(BaseIndex):
         self, asked: Asked, rows: IdArray | None, places: IdArray, scores: NDArray[np.float64]
     ) -> None:
         k = places.shape[1]
-        vectors, factor = self._working(asked.vectors)
+        vectors, factor = self._working(asked)
         side = asked.side if factor is None else asked.side / factor[:, None]
         slack = self._slack(vectors, side)
         heaps = np.full((len(vectors), k), -np.inf, vectors.dtype)
@@ -103,11 +103,11 @@ class FlatIndex(BaseIndex):
             order = np.lexsort((self._ids[place], -true))[:k]
             places[q], scores[q] = place[order], true[order]
 
-    def _working(self, vectors: FloatArray) -> tuple[FloatArray, NDArray[np.float64] | None]:
+    def _working(self, asked: Asked) -> tuple[FloatArray, NDArray[np.float64] | None]:
         """Vectors in the precision of the fast pass, and the factor they were divided by."""
-        if self._codes.dtype == np.float64 or self._reach > 1e30:
-            return np.ascontiguousarray(vectors, dtype=np.float64), None
-        return single_precision(vectors)
+        if self._codes.dtype == np.float64 or self._reach > 1e15:
+            return np.ascontiguousarray(asked.vectors, dtype=np.float64), None
+        return single_precision(asked.vectors, asked.fits)
 
     def _slack(self, vectors: FloatArray, side: NDArray[np.float64]) -> NDArray[np.float64]:
         """Twice the most that rounding can move a score: n u |x| |v| for n terms."""
