@@ -54,7 +54,7 @@ def load(folder: str | Path, *, mmap: bool = True) -> BaseIndex:
     mmap
         Whether large arrays stay on disk and are read as they are needed.
     """
-    kind = read_manifest(Path(folder)).get("kind")
+    kind = str(read_manifest(Path(folder)).get("kind"))
     if kind not in REGISTRY:
         raise DataProblem(
             f"The index in {folder} is of the kind {kind!r}, which this version does not know; "

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likewise.index._checks import BLOCK_BYTES
 from likewise.index._files import SavedFolder, Writer, array_writer, write_folder
 from likewise.index._kernels import look_over, name_hits
 from likewise.types import (
@@ -25,13 +26,10 @@ from likewise.types import (
     IdArray,
     SpaceMismatch,
     Surrogate,
-    as_matrix,
     as_vector,
     check_k,
 )
 
-BLOCK_BYTES = 64 << 20
-"""Working memory that a search may take at a time, about."""
 # Up to so many hits a nearly sorted row is put right by insertion.
 _FEW = 1024
 
@@ -51,15 +49,6 @@ class Asked(NamedTuple):
     def take(self, rows: Any) -> Asked:
         """Some of them."""
         return Asked(self.vectors[rows], self.side[rows], self.fits)
-
-
-class Contents(NamedTuple):
-    """Checked arguments of ``build``: codes, ids and side columns of one length."""
-
-    codes: Any
-    ids: IdArray
-    side_names: tuple[str, ...]
-    side: NDArray[np.float64]
 
 
 class BaseIndex(ABC):
@@ -249,10 +238,8 @@ class BaseIndex(ABC):
         asked, offsets = self._asked(surrogates)
         if k == 0:
             return [Hits(np.empty(0, np.int64), np.empty(0)) for _ in surrogates]
-        if asked.silent:
-            places, found = self._best_of_some(asked, k, rows)
-        else:
-            places, found = self._best(asked, k, rows)
+        best = self._best_of_some if asked.silent else self._best
+        places, found = best(asked, k, rows)
         if k <= _FEW:
             ids, scores = name_hits(places, found, self._ids, offsets)
         else:
@@ -264,7 +251,7 @@ class BaseIndex(ABC):
 
     def _best_of_some(
         self, asked: Asked, k: int, rows: IdArray | None
-    ) -> tuple[IdArray, NDArray[np.float64]]:
+    ) -> tuple[IdArray, NDArray[np.floating[Any]]]:
         """A query of zeros likes all items equally: it gets the first ids, from any engine."""
         heard = np.flatnonzero(asked.vectors.any(axis=1) | asked.side.any(axis=1))
         places = np.tile(self._first(k, rows), (len(asked.vectors), 1))
@@ -308,13 +295,14 @@ class BaseIndex(ABC):
             and vector.dtype.char in "fd"
         ):
             return vector
+        thin: Any = vector
         if sparse.issparse(vector):
-            if vector.shape[-1] != self._dim:
+            if thin.shape[-1] != self._dim:
                 raise BadInput(
-                    f"The surrogate has {vector.shape[-1]} numbers, but {self._dim} are needed: "
+                    f"The surrogate has {thin.shape[-1]} numbers, but {self._dim} are needed: "
                     "was it made with other features?"
                 )
-            vector = np.asarray(vector.todense())
+            vector = thin.toarray()
         return as_vector(vector, dim=self._dim, name="surrogate")
 
     def _coefficients(self, side: Mapping[str, float]) -> NDArray[np.float64]:
@@ -351,93 +339,3 @@ class BaseIndex(ABC):
         ids = self._ids[rows]
         first: IdArray = rows[np.argsort(ids, kind="stable")[:k]]
         return first
-
-
-# --------------------------------------------------------------------------
-# Checks of what build is given
-
-
-def check_contents(
-    codes: Any, ids: Any, side: Mapping[str, Any] | None, *, takes_sparse: bool = False
-) -> Contents:
-    """Codes, ids and side columns that fit together, or a sentence about what does not.
-
-    Float codes in C order are not copied, so that a memory map stays one.
-    """
-    codes = _sparse_codes(codes, takes_sparse) if sparse.issparse(codes) else _dense_codes(codes)
-    n = codes.shape[0]
-    columns = {
-        name: as_vector(values if n else np.zeros(0), dim=n, name=f"side column {name!r}")
-        for name, values in (side or {}).items()
-    }
-    matrix = np.zeros((n, len(columns)))
-    for at, values in enumerate(columns.values()):
-        matrix[:, at] = values
-    return Contents(codes, _unique_ids(ids, n), tuple(columns), matrix)
-
-
-def _dense_codes(codes: Any) -> FloatArray:
-    a = np.asarray(codes)
-    plain = a.ndim == 2 and a.dtype.kind == "f" and a.dtype.itemsize <= 8 and a.dtype.isnative
-    if not plain or not a.flags.c_contiguous:
-        if a.dtype.kind == "f" and (a.dtype.itemsize > 8 or not a.dtype.isnative):
-            a = a.astype(f"=f{min(a.dtype.itemsize, 8)}")
-        a = as_matrix(a, name="codes")
-    if a.shape[1] == 0:
-        raise BadInput("The codes have no columns; encode the items before indexing them.")
-    step = max(1, BLOCK_BYTES // (8 * a.shape[1]))
-    for start in range(0, len(a), step):
-        block = a[start : start + step]
-        finite = np.isfinite(block)
-        if not finite.all():
-            row = start + int(np.flatnonzero(~finite.all(axis=1))[0])
-            raise BadInput(
-                f"The codes hold NaN or infinity (first in row {row}); leave those rows out."
-            )
-    return a
-
-
-def _sparse_codes(codes: Any, takes_sparse: bool) -> sparse.csr_array:
-    if not takes_sparse:
-        raise BadInput(
-            "This index holds dense codes only; use a flat or an inverted index for sparse ones."
-        )
-    rows = sparse.csr_array(codes)
-    if rows.dtype.kind not in "fiub":
-        raise BadInput(f"The codes must be numbers, not {rows.dtype}.")
-    if rows.dtype not in (np.float32, np.float64):
-        rows = rows.astype(np.float64)
-    if not np.isfinite(rows.data).all():
-        raise BadInput("The codes hold NaN or infinity; leave those rows out.")
-    return rows
-
-
-def _unique_ids(ids: Any, n: int) -> IdArray:
-    if ids is None:
-        return np.arange(n, dtype=np.int64)
-    given = np.asarray(ids)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise BadInput("The ids must be a list of whole numbers, one an item.")
-    if len(given) != n:
-        raise BadInput(f"There are {len(given)} ids for {n} items; give one id an item.")
-    given = given.astype(np.int64)
-    rising = np.sort(given)
-    twice = np.flatnonzero(rising[1:] == rising[:-1])
-    if len(twice):
-        raise BadInput(f"The id {rising[twice[0]]} is given to several items; ids must be unique.")
-    return given
-
-
-def single_precision(
-    vectors: FloatArray, fits: bool
-) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
-    """Vectors as float32, and the factor a row that scores must be multiplied by, if any.
-
-    A positive factor never changes an order, so vectors that do not fit float32 are brought
-    to a largest number of one.
-    """
-    if fits:
-        return np.ascontiguousarray(vectors, dtype=np.float32), None
-    peak = np.abs(vectors).max(axis=1)
-    factor = np.where(peak > 0, peak, 1.0).astype(np.float64)
-    return np.ascontiguousarray(vectors / factor[:, None], dtype=np.float32), factor

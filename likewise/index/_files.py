@@ -101,19 +101,19 @@ class SavedFolder:
     def __init__(self, folder: str | Path, kind: str, *, mmap: bool) -> None:
         self.folder, self.mmap = Path(folder), mmap
         self.manifest = read_manifest(self.folder)
-        if self.manifest.get("kind") != kind:
+        if (found := self.manifest.get("kind")) != kind:
             raise DataProblem(
-                f"The index in {folder} is of the kind {self.manifest.get('kind')!r}, not {kind!r}; "
-                "load it with likewise.index.load."
+                f"The index in {folder} is of the kind {found!r}, not {kind!r}; load it "
+                "with likewise.index.load."
             )
         for name, expected in self.manifest["files"].items():
             try:
-                found = _checksum(self.folder / name)
+                digest = _checksum(self.folder / name)
             except OSError:
                 raise DataProblem(
                     f"The file {name} of the index in {folder} is missing; build the index anew."
                 ) from None
-            if found != expected:
+            if digest != expected:
                 raise _damaged(self.folder / name)
 
     def __contains__(self, name: str) -> bool:

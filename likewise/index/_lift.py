@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.index._base import Asked, single_precision
+from likewise.index._base import Asked
+from likewise.index._checks import single_precision
 from likewise.types import BadInput, FloatArray
 
 # Beyond this a float32 inner product may overflow (queries are kept below it as well).

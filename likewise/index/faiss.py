@@ -7,21 +7,23 @@ and of learned-like queries; the recall that was measured is kept with the index
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-import faiss
+import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.index._base import Asked, BaseIndex, check_contents
+from likewise.index._checks import check_contents
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.index._kernels import exact_dots
-from likewise.index._lift import Lifted, SideLift
-from likewise.index._recall import AT, RECALL, SAMPLE, Goal, learned_like, probes_for, recall_of
-from likewise.index.flat import FlatIndex
-from likewise.types import BadInput, DataProblem, IdArray, Surrogate
+from likewise.index._lift import SideLift
+from likewise.index._probed import Found, ProbedIndex, ranks_of, scan
+from likewise.index._recall import AT, RECALL, Goal
+from likewise.types import BadInput, DataProblem, IdArray
+
+faiss: Any = _faiss  # its own type hints know but half of it
 
 Structure = Literal["flat", "ivf", "ivf-sq8", "hnsw"]
 
@@ -32,10 +34,8 @@ SMALL = 50_000
 LARGE_BYTES = 2 << 30
 _MOST_EF = 1024
 
-Truth = Callable[[NDArray[np.float32], int], tuple[Any, Any]]
 
-
-class FaissIndex(BaseIndex):
+class FaissIndex(ProbedIndex):
     """Inner-product search by FAISS.
 
     Made by :meth:`build`.  ``structure`` says what was chosen, ``probes`` how many cells
@@ -49,18 +49,11 @@ class FaissIndex(BaseIndex):
         self,
         engine: Any,
         structure: Structure,
-        lift: SideLift,
-        *,
-        probes: int = 1,
-        recall: float = 1.0,
-        codes: NDArray[np.float32] | None = None,
+        codes: NDArray[np.float32] | None,
         **common: Any,
     ) -> None:
+        self._engine, self._structure, self._codes = engine, structure, codes
         super().__init__(**common)
-        self._engine, self._structure, self._lift = engine, structure, lift
-        self._codes = codes
-        self._recall = recall
-        self._set_probes(probes)
 
     @classmethod
     def build(
@@ -103,16 +96,16 @@ class FaissIndex(BaseIndex):
         index = cls(
             _engine(structure, full, cells, links, seed),
             structure,
-            lift,
-            codes=full if structure == "ivf-sq8" else None,
+            full if structure == "ivf-sq8" else None,
+            lift=lift,
+            probes=1,
+            recall=1.0,
             ids=given.ids,
             dim=given.codes.shape[1],
             space=space,
             side_names=given.side_names,
         )
-        if structure != "flat":
-            rng = np.random.default_rng(seed)
-            index._calibrate(index._halves(full, rng), goal, _scan(full), probes)
+        index._calibrate(goal, probes=probes, codes=full, seed=seed)
         return index
 
     @property
@@ -120,69 +113,21 @@ class FaissIndex(BaseIndex):
         """What FAISS was asked to build."""
         return self._structure
 
-    @property
-    def probes(self) -> int:
-        """Cells that a search looks into (candidates kept, for a graph)."""
-        return self._probes
-
-    @property
-    def recall(self) -> float:
-        """The recall that was measured, on the harder half of the sample."""
-        return self._recall
-
-    def with_probes(self, probes: int) -> Self:
-        """The same index with another number of probes; nothing is copied."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._set_probes(probes)
-        other._recall = float("nan")
-        return other
-
-    def calibrate(
-        self,
-        sample: Sequence[Surrogate] | None = None,
-        *,
-        recall: float = RECALL,
-        at: int = AT,
-        seed: int = 0,
-    ) -> float:
-        """Choose ``probes`` anew for a recall, and return the recall then measured.
-
-        Parameters
-        ----------
-        sample
-            Surrogates like those that will be asked; by default items, and items under
-            random weights such as learning gives.
-        recall, at
-            The recall to reach, and the number of hits it is measured on.
-        seed
-            Seed of the default sample.
-        """
-        goal = Goal(recall, at).checked()
-        if self._structure == "flat" or not len(self):
-            return self._recall
-        if sample is None:
-            rng = np.random.default_rng(seed)
-            groups = self._halves(None, rng)
-        elif len(sample):
-            groups = [self._lift.queries(self._asked(sample)[0]).vectors]
-        else:
-            raise BadInput("A sample needs at least one surrogate; leave it out for the default.")
-        self._calibrate(groups, goal, self._exhaustive, None)
-        return self._recall
-
     # -- searching ----------------------------------------------------------
 
-    def _best(
-        self, asked: Asked, k: int, rows: IdArray | None
-    ) -> tuple[IdArray, NDArray[np.floating[Any]]]:
-        lifted = self._lift.queries(asked)
+    def _look(self, vectors: NDArray[np.float32], k: int, rows: IdArray | None) -> Found:
         if self._codes is None:
-            found, places = self._ask(lifted.vectors, k, rows)
-            return places, lifted.scores(found)
+            found, places = self._ask(vectors, k, rows)
+            return places, found
         room = len(self) if rows is None else len(rows)
-        _, places = self._ask(lifted.vectors, min(room, 2 * k), rows)
-        return self._second_look(lifted, places, k)
+        _, places = self._ask(vectors, min(room, 2 * k), rows)
+        return self._second_look(self._codes, vectors, places, k)
+
+    def _look_everywhere(self, vectors: NDArray[np.float32], k: int) -> Found:
+        if self._codes is not None:
+            return scan(self._codes, vectors, k)
+        found, places = self._all(vectors, k, None)
+        return places, found
 
     def _ask(
         self, vectors: NDArray[np.float32], k: int, rows: IdArray | None
@@ -201,10 +146,13 @@ class FaissIndex(BaseIndex):
         """The exact answer over what the engine holds."""
         chosen = {} if rows is None else {"sel": self._selector(rows)}
         if self._structure == "hnsw":
-            storage = faiss.downcast_index(self._engine.storage)
-            return _pair(storage.search(vectors, k, params=faiss.SearchParameters(**chosen)))
-        params = faiss.SearchParametersIVF(nprobe=self._engine.nlist, **chosen)
-        return _pair(self._engine.search(vectors, k, params=params))
+            engine = faiss.downcast_index(self._engine.storage)
+            params = faiss.SearchParameters(**chosen)
+        else:
+            engine = self._engine
+            params = faiss.SearchParametersIVF(nprobe=self._most_probes, **chosen)
+        scores, places = engine.search(vectors, k, params=params)
+        return scores, places
 
     def _among(self, rows: IdArray) -> tuple[Any, Any]:
         """Engine and parameters for a search among some rows only.
@@ -216,7 +164,7 @@ class FaissIndex(BaseIndex):
         if self._structure in ("flat", "hnsw"):
             engine = self._engine if self._structure == "flat" else self._engine.storage
             return faiss.downcast_index(engine), faiss.SearchParameters(sel=sel)
-        probes = min(self._engine.nlist, math.ceil(self._probes * len(self) / len(rows)))
+        probes = min(self._most_probes, math.ceil(self._probes * len(self) / len(rows)))
         return self._engine, faiss.SearchParametersIVF(nprobe=probes, sel=sel)
 
     def _selector(self, rows: IdArray) -> Any:
@@ -225,42 +173,46 @@ class FaissIndex(BaseIndex):
         return faiss.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
 
     def _second_look(
-        self, lifted: Lifted, places: IdArray, k: int
-    ) -> tuple[IdArray, NDArray[np.float64]]:
+        self, codes: NDArray[np.float32], vectors: NDArray[np.float32], places: IdArray, k: int
+    ) -> Found:
         """Score the candidates by their full codes: scores shown must be true ones."""
-        assert self._codes is not None
         best = np.empty((len(places), k), np.int64)
         scores = np.empty((len(places), k))
         for q, candidates in enumerate(places):
-            true = exact_dots(self._codes[candidates], lifted.vectors[q])
+            true = exact_dots(codes[candidates], vectors[q])
             order = np.lexsort((self._ids[candidates], -true))[:k]
             best[q], scores[q] = candidates[order], true[order]
-        return best, lifted.scores(scores)
+        return best, scores
 
     # -- how many probes ----------------------------------------------------
 
+    @property
+    def _most_probes(self) -> int:
+        if self._structure == "hnsw":
+            return _MOST_EF
+        return 1 if self._structure == "flat" else int(self._engine.nlist)
+
     def _set_probes(self, probes: int) -> None:
-        if probes < 1:
-            raise BadInput(f"A search looks into at least one cell, not {probes}.")
-        self._probes = int(probes)
+        super()._set_probes(probes)
         self._params = None
         if self._structure == "hnsw":
             self._params = faiss.SearchParametersHNSW(efSearch=self._probes)
         elif self._structure != "flat":
-            self._probes = min(self._probes, self._engine.nlist)
             self._params = faiss.SearchParametersIVF(nprobe=self._probes)
 
-    def _halves(
-        self, codes: NDArray[np.float32] | None, rng: np.random.Generator
-    ) -> list[NDArray[np.float32]]:
-        rows = np.sort(rng.choice(len(self), min(len(self), SAMPLE), replace=False))
-        items = codes[rows] if codes is not None else self._stored(rows)
-        plain = items.copy()
-        plain[:, self._dim :] = 0.0
-        groups = [plain, learned_like(items, self._dim, rng)]
-        return [g[g.any(axis=1)] for g in groups if g.any()]
+    def _calibrate(self, goal: Goal, **how: Any) -> None:
+        if self._structure != "flat":
+            super()._calibrate(goal, **how)
 
-    def _stored(self, rows: IdArray) -> NDArray[np.float32]:
+    def _reach(self, goal: Goal, groups: list[NDArray[np.float32]], true: list[Found]) -> None:
+        if self._structure != "hnsw":
+            super()._reach(goal, groups, true)
+            return
+        self._set_probes(32)  # a graph tells no ranks: try
+        while self._measured(groups, true) < goal.recall and self._probes < self._most_probes:
+            self._set_probes(2 * self._probes)
+
+    def _items(self, rows: IdArray) -> NDArray[np.float32]:
         if self._codes is not None:
             return np.array(self._codes[rows])
         if self._structure == "hnsw":
@@ -271,78 +223,20 @@ class FaissIndex(BaseIndex):
         finally:
             self._engine.set_direct_map_type(faiss.DirectMap.NoMap)
 
-    def _exhaustive(self, vectors: NDArray[np.float32], k: int) -> tuple[Any, Any]:
-        if self._codes is not None:
-            return _scan(self._codes)(vectors, k)
-        return self._all(vectors, k, None)
-
-    def _calibrate(
-        self,
-        groups: list[NDArray[np.float32]],
-        goal: Goal,
-        truth: Truth,
-        probes: int | None,
-    ) -> None:
-        """Set the probes that every group needs (or those given), and measure the recall."""
-        if not groups:
-            return
-        k = min(goal.k, len(self))
-        true = [truth(group, k) for group in groups]
-
-        def measured() -> float:
-            return min(
-                recall_of(self._measured(group, k), scores)
-                for group, (scores, _) in zip(groups, true)
-            )
-
-        if probes is not None:
-            self._set_probes(probes)
-        elif self._structure == "hnsw":
-            self._set_probes(max(32, k))
-            while measured() < goal.recall and self._probes < _MOST_EF:
-                self._set_probes(2 * self._probes)
-        else:
-            home = self._homes()
-            needs = [
-                probes_for(self._cell_ranks(group, home[places]), goal.recall)
-                for group, (_, places) in zip(groups, true)
-            ]
-            self._set_probes(max(needs))
-        self._recall = measured()
-
-    def _measured(self, vectors: NDArray[np.float32], k: int) -> NDArray[np.floating[Any]]:
-        if self._codes is None:
-            return self._ask(vectors, k, None)[0]
-        _, places = self._ask(vectors, min(len(self), 2 * k), None)
-        return self._second_look(Lifted(vectors, None, None), places, k)[1]
-
-    def _homes(self) -> IdArray:
-        """The cell of each row."""
+    def _ranks(self, vectors: NDArray[np.float32], rows: IdArray) -> IdArray:
         home = np.empty(len(self), np.int64)
         lists = self._engine.invlists
-        for cell in range(self._engine.nlist):
+        for cell in range(self._most_probes):
             size = lists.list_size(cell)
             if size:
                 home[faiss.rev_swig_ptr(lists.get_ids(cell), size)] = cell
-        return home
-
-    def _cell_ranks(self, vectors: NDArray[np.float32], cells: IdArray) -> IdArray:
-        """Rank of each of a query's cells in the order in which they would be probed."""
-        _, order = self._engine.quantizer.search(vectors, self._engine.nlist)
-        rank = np.empty_like(order)
-        np.put_along_axis(rank, order, np.arange(order.shape[1])[None, :], axis=1)
-        ranks: IdArray = np.take_along_axis(rank, cells, axis=1)
-        return ranks
+        _, order = self._engine.quantizer.search(vectors, self._most_probes)
+        return ranks_of(order, home[rows])
 
     # -- files --------------------------------------------------------------
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
-        settings = {
-            "structure": self._structure,
-            "probes": self._probes,
-            "recall": None if math.isnan(self._recall) else self._recall,
-            "lift": self._lift.as_json(),
-        }
+        settings = {"structure": self._structure, **self._probing()}
 
         def write_engine(path: Path) -> None:
             faiss.write_index(self._engine, str(path))
@@ -362,14 +256,11 @@ class FaissIndex(BaseIndex):
             raise DataProblem(
                 f"FAISS cannot read the index in {saved.folder}; build the index anew."
             ) from None
-        recall = settings["recall"]
         return cls(
             engine,
             settings["structure"],
-            SideLift.of_json(settings["lift"]),
-            probes=settings["probes"],
-            recall=float("nan") if recall is None else recall,
-            codes=saved.array("codes.npy") if "codes.npy" in saved else None,
+            saved.array("codes.npy") if "codes.npy" in saved else None,
+            **cls._of_probing(settings),
             **common,
         )
 
@@ -377,7 +268,7 @@ class FaissIndex(BaseIndex):
 def _choose(kind: str, n: int, dim: int) -> Structure:
     if kind not in ("auto", "flat", "ivf", "ivf-sq8", "hnsw"):
         raise BadInput(
-            f"FAISS is used as auto, flat, ivf, ivf-sq8 or hnsw here, not {kind!r}; name one of these."
+            f"FAISS is used as auto, flat, ivf, ivf-sq8 or hnsw, not {kind!r}; name one of these."
         )
     if n == 0 or (kind == "auto" and n < SMALL):
         return "flat"
@@ -410,19 +301,3 @@ def _engine(
     if n:
         engine.add(codes)
     return engine
-
-
-def _scan(codes: NDArray[np.float32]) -> Truth:
-    """Exact scores and rows by our own flat index, in one pass over the codes."""
-    exact = FlatIndex.build(codes)
-
-    def truth(vectors: NDArray[np.float32], k: int) -> tuple[Any, Any]:
-        places, scores = exact._best(Asked(vectors, np.zeros((len(vectors), 0))), k, None)
-        return scores, places
-
-    return truth
-
-
-def _pair(found: Any) -> tuple[NDArray[np.float32], IdArray]:
-    scores, places = found
-    return scores, places

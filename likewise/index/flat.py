@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from likewise.index._base import BLOCK_BYTES, Asked, BaseIndex, check_contents, single_precision
+from likewise.index._base import Asked, BaseIndex
+from likewise.index._checks import BLOCK_BYTES, check_contents, single_precision
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.index._kernels import csr_dots, dots, dots_at, exact_dots, raise_floors
 from likewise.types import Codes, FloatArray, IdArray
@@ -38,9 +39,7 @@ class FlatIndex(BaseIndex):
     exact = True
     takes_sparse = True
 
-    def __init__(
-        self, codes: Codes, side: NDArray[np.float64], reach: float, **common: Any
-    ) -> None:
+    def __init__(self, codes: Any, side: NDArray[np.float64], reach: float, **common: Any) -> None:
         super().__init__(**common)
         self._codes, self._side, self._reach = codes, side, reach
         self._side_peak = np.abs(side).max(axis=0, initial=0.0)

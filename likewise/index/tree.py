@@ -10,20 +10,23 @@ a surrogate has no natural length.  Whatever is found in a probed bucket is scor
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
-import faiss
+import faiss as _faiss
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from likewise.index._base import Asked, BaseIndex, check_contents
+from likewise.index._checks import check_contents
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.index._kernels import dot
 from likewise.index._lift import SideLift
-from likewise.index._recall import AT, RECALL, SAMPLE, Goal, learned_like, probes_for, recall_of
-from likewise.types import BadInput, IdArray, Surrogate
+from likewise.index._probed import Found, ProbedIndex, ranks_of, scan
+from likewise.index._recall import AT, RECALL, Goal
+from likewise.types import BadInput, IdArray
+
+faiss: Any = _faiss  # its own type hints know but half of it
 
 # Points a cell that k-means looks at: each tree draws its own, which also makes them differ.
 _POINTS_A_CELL = 64
@@ -43,7 +46,7 @@ class Trees(NamedTuple):
     homes: NDArray[np.int32]
 
 
-class TreeIndex(BaseIndex):
+class TreeIndex(ProbedIndex):
     """Multi-probe search in several k-means partitions.
 
     Made by :meth:`build`.  Codes are kept in the order of the first tree's buckets, so that
@@ -57,18 +60,12 @@ class TreeIndex(BaseIndex):
         codes: NDArray[np.float32],
         rows: NDArray[np.int32],
         trees: Trees,
-        lift: SideLift,
-        *,
-        probes: int = 1,
-        recall: float = 1.0,
         **common: Any,
     ) -> None:
-        super().__init__(**common)
-        self._codes, self._rows_of_place, self._trees, self._lift = codes, rows, trees, lift
+        self._codes, self._row, self._trees = codes, rows, trees
         self._place = np.empty(len(rows), np.int64)
         self._place[rows] = np.arange(len(rows))
-        self._recall = recall
-        self._set_probes(probes)
+        super().__init__(**common)
 
     @classmethod
     def build(
@@ -114,13 +111,15 @@ class TreeIndex(BaseIndex):
             full,
             rows,
             _grow(full, homes, cells),
-            lift,
+            lift=lift,
+            probes=1,
+            recall=1.0,
             ids=given.ids,
             dim=given.codes.shape[1],
             space=space,
             side_names=given.side_names,
         )
-        index._calibrate(index._halves(np.random.default_rng(seed)), goal, probes)
+        index._calibrate(goal, probes=probes, seed=seed)
         return index
 
     @property
@@ -131,166 +130,78 @@ class TreeIndex(BaseIndex):
     @property
     def clusters(self) -> int:
         """Cells of each partition."""
-        return self._trees.starts.shape[1] - 1
-
-    @property
-    def probes(self) -> int:
-        """Cells of each tree that a search looks into."""
-        return self._probes
-
-    @property
-    def recall(self) -> float:
-        """The recall that was measured, on the harder half of the sample."""
-        return self._recall
-
-    def with_probes(self, probes: int) -> Self:
-        """The same index with another number of probes; nothing is copied."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._set_probes(probes)
-        other._recall = float("nan")
-        return other
-
-    def calibrate(
-        self,
-        sample: Sequence[Surrogate] | None = None,
-        *,
-        recall: float = RECALL,
-        at: int = AT,
-        seed: int = 0,
-    ) -> float:
-        """Choose ``probes`` anew for a recall, and return the recall then measured.
-
-        Parameters
-        ----------
-        sample
-            Surrogates like those that will be asked; by default items, and items under
-            random weights such as learning gives.
-        recall, at
-            The recall to reach, and the number of hits it is measured on.
-        seed
-            Seed of the default sample.
-        """
-        goal = Goal(recall, at).checked()
-        if sample is not None and not len(sample):
-            raise BadInput("A sample needs at least one surrogate; leave it out for the default.")
-        if sample is None:
-            groups = self._halves(np.random.default_rng(seed))
-        else:
-            groups = [self._lift.queries(self._asked(sample)[0]).vectors]
-        self._calibrate(groups, goal, None)
-        return self._recall
+        return int(self._trees.starts.shape[1]) - 1
 
     # -- searching ----------------------------------------------------------
 
-    def _best(
-        self, asked: Asked, k: int, rows: IdArray | None
-    ) -> tuple[IdArray, NDArray[np.floating[Any]]]:
-        lifted = self._lift.queries(asked)
-        chosen = None if rows is None else self._place[rows]
-        places, found = self._probe(lifted.vectors, k, chosen)
-        return self._rows_of_place[places].astype(np.int64), lifted.scores(found)
-
-    def _probe(
-        self, vectors: NDArray[np.float32], k: int, chosen: IdArray | None
-    ) -> tuple[IdArray, NDArray[np.float32]]:
-        """Places and scores from the united buckets; all are scanned where those fall short."""
+    def _look(self, vectors: NDArray[np.float32], k: int, rows: IdArray | None) -> Found:
+        """The best of the united buckets; all items are scanned where those fall short."""
         places = np.empty((len(vectors), k), np.int64)
         scores = np.empty((len(vectors), k), np.float32)
-        probes, mask = self._probes, _NO_MASK
-        if chosen is not None:
+        probes, mask, chosen = self._probes, _NO_MASK, None
+        if rows is not None:
             # True hits among a share of the items lie in as many more cells as it is small.
-            probes = math.ceil(self._probes * len(self) / max(1, len(chosen)))
+            probes = math.ceil(self._probes * len(self) / len(rows))
+            chosen = self._place[rows]
             mask = np.zeros(len(self), np.bool_)
             mask[chosen] = True
+        # Looking into nearly all cells of several trees costs more than one scan.
         cells = self._cells(vectors, probes) if probes * self.trees < self.clusters else None
         for q, vector in enumerate(vectors):
             found = 0
             if cells is not None:
                 found = _best_in_cells(
-                    self._codes, vector, cells[:, q], *self._trees[1:], mask, scores[q], places[q]
+                    self._codes, vector, cells[q], *self._trees[1:], mask, scores[q], places[q]
                 )
             if found < k:
                 rest = np.arange(len(self)) if chosen is None else chosen
                 _best_in_list(self._codes, vector, rest, scores[q], places[q])
-        return places, scores
+        return self._row[places].astype(np.int64), scores
+
+    def _look_everywhere(self, vectors: NDArray[np.float32], k: int) -> Found:
+        places, scores = scan(self._codes, vectors, k)
+        return self._row[places].astype(np.int64), scores
 
     def _cells(self, vectors: NDArray[np.float32], probes: int) -> NDArray[np.int64]:
-        """Cells of each tree with the largest ``centre . v``: (trees, queries, probes)."""
+        """Cells of each tree with the largest ``centre . v``: (queries, trees, probes)."""
         centres = self._trees.centres
-        scores = (vectors @ centres.reshape(-1, centres.shape[2]).T).reshape(
-            len(vectors), self.trees, self.clusters
-        )
+        scores = vectors @ centres.reshape(-1, centres.shape[2]).T
+        scores = scores.reshape(len(vectors), self.trees, self.clusters)
         best = np.argpartition(scores, self.clusters - probes, axis=2)[:, :, -probes:]
-        return np.ascontiguousarray(best.transpose(1, 0, 2))
+        return np.ascontiguousarray(best)
 
     # -- how many probes ----------------------------------------------------
 
-    def _set_probes(self, probes: int) -> None:
-        if probes < 1:
-            raise BadInput(f"A search looks into at least one cell, not {probes}.")
-        self._probes = min(int(probes), self.clusters)
+    @property
+    def _most_probes(self) -> int:
+        return self.clusters
 
-    def _halves(self, rng: np.random.Generator) -> list[NDArray[np.float32]]:
-        places = np.sort(rng.choice(len(self), min(len(self), SAMPLE), replace=False))
-        items = self._codes[places]
-        plain = items.copy()
-        plain[:, self._dim :] = 0.0
-        groups = [plain, learned_like(items, self._dim, rng)]
-        return [g[g.any(axis=1)] for g in groups if g.any()]
+    def _items(self, rows: IdArray) -> NDArray[np.float32]:
+        return self._codes[self._place[rows]]
 
-    def _calibrate(self, groups: list[NDArray[np.float32]], goal: Goal, probes: int | None) -> None:
-        """Set the probes that every group needs (or those given), and measure the recall."""
-        if probes is not None:
-            self._set_probes(probes)
-        if not groups:
-            return
-        k = min(goal.k, len(self))
-        exact = self.with_probes(self.clusters)
-        true = [exact._probe(group, k, None) for group in groups]
-        if probes is None:
-            needs = [
-                probes_for(self._ranks(group, places), goal.recall)
-                for group, (places, _) in zip(groups, true)
-            ]
-            self._set_probes(max(needs))
-        self._recall = min(
-            recall_of(self._probe(group, k, None)[1], scores)
-            for group, (_, scores) in zip(groups, true)
-        )
-
-    def _ranks(self, vectors: NDArray[np.float32], places: IdArray) -> IdArray:
-        """For each true hit, the best rank that its cell has in any tree."""
-        best = np.full(places.shape, self.clusters, np.int64)
+    def _ranks(self, vectors: NDArray[np.float32], rows: IdArray) -> IdArray:
+        """The best rank that a row's cell has in any tree."""
+        best = np.full(rows.shape, self.clusters, np.int64)
         for centres, homes in zip(self._trees.centres, self._trees.homes):
             order = np.argsort(-(vectors @ centres.T), axis=1, kind="stable")
-            rank = np.empty_like(order)
-            np.put_along_axis(rank, order, np.arange(self.clusters)[None, :], axis=1)
-            best = np.minimum(best, np.take_along_axis(rank, homes[places].astype(int), axis=1))
+            cells = homes[self._place[rows]].astype(np.int64)
+            best = np.minimum(best, ranks_of(order, cells))
         return best
 
     # -- files --------------------------------------------------------------
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
-        settings = {
-            "probes": self._probes,
-            "recall": None if math.isnan(self._recall) else self._recall,
-            "lift": self._lift.as_json(),
-        }
-        arrays = {"codes": self._codes, "rows": self._rows_of_place, **self._trees._asdict()}
-        return settings, {f"{name}.npy": array_writer(array) for name, array in arrays.items()}
+        arrays = {"codes": self._codes, "rows": self._row, **self._trees._asdict()}
+        writers = {f"{name}.npy": array_writer(array) for name, array in arrays.items()}
+        return self._probing(), writers
 
     @classmethod
     def _restore(cls, saved: SavedFolder, common: Mapping[str, Any]) -> Self:
-        settings = saved.manifest["settings"]
-        recall = settings["recall"]
         return cls(
             saved.array("codes.npy"),
             saved.array("rows.npy"),
             Trees(*(saved.array(f"{name}.npy") for name in Trees._fields)),
-            SideLift.of_json(settings["lift"]),
-            probes=settings["probes"],
-            recall=float("nan") if recall is None else recall,
+            **cls._of_probing(saved.manifest["settings"]),
             **common,
         )
 
