@@ -7,7 +7,8 @@ combine; rooms do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -101,8 +102,9 @@ class Surrogate:
             return NotImplemented
         if self.space != other.space or self.dim != other.dim:
             raise SpaceMismatch(
-                f"These surrogates belong to different spaces ({_short(self.space)} of {self.dim} "
-                f"and {_short(other.space)} of {other.dim} dimensions); make both with the same space."
+                f"These surrogates belong to different spaces ({_short(self.space)} of "
+                f"{self.dim} and {_short(other.space)} of {other.dim} dimensions); "
+                "make both with the same space."
             )
         side = dict(self.side)
         for name, coefficient in other.side.items():
@@ -132,8 +134,9 @@ class Surrogate:
 def _row_sum(a: Any, b: Any) -> Any:
     if sparse.issparse(a) == sparse.issparse(b):
         return sparse.csr_array(a + b) if sparse.issparse(a) else a + b
-    dense, thin = (b, a) if sparse.issparse(a) else (a, b)
-    return dense + np.asarray(thin.todense()).ravel()
+    dense: Any = b if sparse.issparse(a) else a
+    thin: Any = a if sparse.issparse(a) else b
+    return dense + thin.toarray().ravel()
 
 
 def _short(fingerprint: str) -> str:
@@ -303,6 +306,10 @@ class Similarity(Protocol):
         """Scores of items for one query, straight from the formula."""
         ...
 
+    def side_columns(self, items: Any) -> dict[str, FloatArray]:
+        """Numbers an item that the surrogates' side coefficients multiply; often none."""
+        ...
+
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Numbers and settings that ``from_arrays`` restores it from (no pickle)."""
         ...
@@ -368,6 +375,29 @@ class Features(Protocol):
     def __call__(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """One float32 row a picture; a picture is height x width x 3, sRGB, uint8."""
         ...
+
+
+class Registry(Mapping[str, Any]):
+    """Names of classes, each imported only when it is asked for.
+
+    Parameters
+    ----------
+    places
+        ``{"plain": "likewise.learners.plain:Plain", ...}``.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = dict(places)
+
+    def __getitem__(self, name: str) -> Any:
+        module, _, attribute = self._places[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 Progress = Callable[[int, int], None]

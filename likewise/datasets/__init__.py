@@ -1,1 +1,1 @@
-"""Loaders for the data sets of the experiments, and swatches: generated pictures with known truth."""
+"""Loaders for the experiments' data, and swatches: generated pictures with known truth."""

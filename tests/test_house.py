@@ -1,0 +1,106 @@
+"""The direction of imports: an arrow that points up or sideways fails here."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "likewise"
+ROOMS = [
+    {"types", "solvers"},
+    {"spaces"},
+    {"features", "judgements", "learners", "index", "store", "layout", "evaluation", "datasets"},
+    {"collection"},
+    {"session"},
+    {"cli", "server"},
+]
+LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+HEAVY = {
+    "faiss": {"solvers/kmeans.py", "index/faiss.py", "index/tree.py", "features/words.py"},
+    "onnxruntime": {"features"},
+    "onnx": {"features"},
+    "fastapi": {"server"},
+    "uvicorn": {"server"},
+    "starlette": {"server"},
+    "typer": {"cli"},
+    "pymilvus": {"index/remote.py"},
+}
+
+
+def files() -> list[Path]:
+    return sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.stem != "__main__")
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Full dotted names that a file imports, wherever in the file."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively; write the full name"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def arrows() -> list[tuple[Path, str]]:
+    """Every import of one room by a file of another."""
+    out = []
+    for path in files():
+        own = room_of(path)
+        for name in imported(path):
+            parts = name.split(".")
+            if parts[0] == "likewise" and len(parts) > 1 and parts[1] != own:
+                out.append((path, parts[1]))
+    return out
+
+
+def test_every_room_has_a_level():
+    rooms = {room_of(p) for p in files()} - {"__init__"}
+    assert rooms <= set(LEVEL), f"give {rooms - set(LEVEL)} a level"
+
+
+def test_imports_point_down():
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {target}"
+        for path, target in arrows()
+        if room_of(path) != "__init__" and target in LEVEL
+        if LEVEL[target] >= LEVEL[room_of(path)]
+    ]
+    assert not wrong, "these arrows point up or sideways:\n" + "\n".join(wrong)
+
+
+def test_solvers_import_nothing_of_ours():
+    for path in (PACKAGE / "solvers").rglob("*.py"):
+        ours = {n for n in imported(path) if n.startswith("likewise.")}
+        assert all(n.startswith("likewise.solvers") for n in ours), path
+
+
+def test_the_outside_is_never_imported():
+    for path in files():
+        assert not {n.split(".")[0] for n in imported(path)} & {
+            "experiments",
+            "benchmarks",
+            "tests",
+        }
+
+
+@pytest.mark.parametrize("library", sorted(HEAVY))
+def test_heavy_libraries_stay_in_the_files_that_own_them(library):
+    for path in files():
+        if library in {n.split(".")[0] for n in imported(path)}:
+            where = path.relative_to(PACKAGE).as_posix()
+            owners = HEAVY[library]
+            assert where in owners or where.split("/")[0].removesuffix(".py") in owners, where
+
+
+def test_files_hold_one_idea():
+    long = {str(p): n for p in files() if (n := len(p.read_text().splitlines())) > 500}
+    assert not long, f"split these: {long}"
