@@ -124,7 +124,8 @@ def ndcg(ranked: Ranked, cut: int | None = None, *, gains: str = "exponential") 
     if gains not in ("exponential", "linear"):
         raise BadInput(f"gains are exponential or linear, not {gains!r}.")
     cut = NOT_FOUND - 1 if cut is None else check_k(cut)
-    value = (_exponential if gains == "exponential" else np.float64)(ranked.grades)
+    linear = ranked.grades.astype(np.float64)
+    value = _exponential(linear) if gains == "exponential" else linear
     # The ideal ranking has the same gains, the greatest first, at ranks 1, 2, 3, ...
     ideal = value[np.lexsort((-value, ranked.query))] / np.log1p(ranked.place)
     ideal[ranked.place > cut] = 0.0
@@ -225,7 +226,8 @@ def mean_average_precision(
 
 
 def _sum(ranked: Ranked, values: Values) -> Values:
-    return np.bincount(ranked.query, weights=values, minlength=len(ranked))
+    total: NDArray[Any] = np.bincount(ranked.query, weights=values, minlength=len(ranked))
+    return total
 
 
 def _per_relevant(ranked: Ranked, values: Values) -> Values:
@@ -251,10 +253,13 @@ def _hits_within(ranked: Ranked, cut: int | NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _exponential(grades: NDArray[Any]) -> Values:
-    return np.exp2(grades.astype(np.float64)) - 1.0
+    gain: Values = np.exp2(grades.astype(np.float64)) - 1.0
+    return gain
 
 
 def _dcg(ranked: Ranked, cut: int, gain: Values) -> Values:
     seen = ranked.ranks <= min(cut, NOT_FOUND - 1)
     discounted = gain[seen] / np.log1p(ranked.ranks[seen])
-    return np.bincount(ranked.query[seen], weights=discounted, minlength=len(ranked))
+    spread = np.zeros(len(ranked.ranks))
+    spread[seen] = discounted
+    return _sum(ranked, spread)

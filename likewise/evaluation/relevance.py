@@ -151,12 +151,13 @@ def as_relevance(relevance: RelevanceLike, *, items: int | None = None) -> Relev
             "Relevance is a matrix of queries by items, a list with one array of ids (or one "
             "mapping from id to grade) a query, or a Relevance."
         )
-    mappings = [isinstance(row, Mapping) for row in relevance]
+    rows = list(relevance)
+    mappings = [isinstance(row, Mapping) for row in rows]
     if any(mappings):
         if not all(mappings):
             raise BadInput("Give either ids or a mapping to grades for every query, not a mixture.")
-        return Relevance.from_judged(relevance, items=items)
-    return Relevance.from_ids(relevance, items=items)
+        return Relevance.from_judged(rows, items=items)
+    return Relevance.from_ids(rows, items=items)
 
 
 def _labels(labels: ArrayLike, name: str) -> NDArray[Any]:
