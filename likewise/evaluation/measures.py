@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from likewise.evaluation.ranking import NOT_FOUND, Ranked, Rankings, rank
@@ -45,7 +46,7 @@ def mean(values: ArrayLike) -> Mean:
 
 def average_precision(ranked: Ranked) -> Values:
     """Mean over the relevant items of the precision at each one's rank (0 if not found)."""
-    return _per_relevant(ranked, _where_found(ranked, ranked.place / ranked.ranks))
+    return _share(_sum_of_precisions(ranked.starts, ranked.ranks), ranked.relevant)
 
 
 def judged_average_precision(ranked: Ranked) -> Values:
@@ -223,6 +224,17 @@ def mean_average_precision(
 
 
 # --------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_precisions(starts, ranks):  # type: ignore[no-untyped-def]
+    # The one measure that is asked for on millions of relevant items: no temporary arrays.
+    sums = np.zeros(len(starts) - 1)
+    for q in range(len(sums)):
+        for at in range(starts[q], starts[q + 1]):
+            if ranks[at] < NOT_FOUND:
+                sums[q] += (at - starts[q] + 1) / ranks[at]
+    return sums
 
 
 def _sum(ranked: Ranked, values: Values) -> Values:

@@ -7,23 +7,17 @@ that blocks of queries can run in threads.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numba import njit
 
 DIGIT = 11
 """Bits that one pass of the radix sort looks at."""
 
+LEAD = 33
+"""Leading bits of a key that are sorted together with the id: three passes."""
 
-class _Room(NamedTuple):
-    """Room to sort in: two halves between which the passes go to and fro, and a tally."""
-
-    keys: Any
-    order: Any
-    other_keys: Any
-    other_order: Any
-    tally: Any
+ID = 64 - LEAD
+"""Bits of the id beside them."""
 
 
 @njit(cache=True, nogil=True)
@@ -41,28 +35,30 @@ def count_relevant(start, stop, ids, grades, out):  # type: ignore[no-untyped-de
 def rank_rows(  # type: ignore[no-untyped-def]
     rows, start, stop, ids, judged, complete, out, starts, ranks, above, grades, irrelevant, top
 ):
-    """Walk each sorted row once and write down what stands where."""
+    """Walk each sorted row once and write down what stands where.
+
+    Returns the first row that holds NaN or infinity, or -1 where all is well.
+    """
     count, items = rows.shape
     if items == 0:
-        return
-    room = _Room(
-        np.empty(items, rows.dtype),
-        np.empty(items, np.uint32),
-        np.empty(items, rows.dtype),
-        np.empty(items, np.uint32),
-        np.empty(1 << DIGIT, np.uint32),
-    )
+        return -1
+    sign = _sign(rows)
+    room = np.empty((2, items), np.uint64)
     # The grade of each item for the query at hand; what is not listed keeps `default`.
     default = np.float32(0.0) if complete else np.float32(np.nan)
     grade_of = np.full(items, default, dtype=np.float32)
     for q in range(count):
+        row = rows[q]
+        low, high = _extremes(row)
+        if high < low:
+            return q
         for j in range(start[q], stop[q]):
             grade_of[ids[j]] = judged[j]
-        keys, order = _sort(rows[q], room)
-        write, place, wrong = starts[q], 0, 0
-        leader, found = keys[0], 0
+        order = _sort(row, low, high, room)
+        write, place, wrong, found = starts[q], 0, 0, 0
+        leader = high
         for at in range(items):
-            item = order[at]
+            item = _id(order[at])
             if item == out[q]:
                 continue
             place += 1
@@ -72,12 +68,12 @@ def rank_rows(  # type: ignore[no-untyped-def]
                 write += 1
                 if wrong == 0:
                     # top[q] lags behind by the relevant items that tie with this one.
-                    if keys[at] != leader:
-                        leader, top[q] = keys[at], found
+                    if _key(row[item], sign) != leader:
+                        leader, top[q] = _key(row[item], sign), found
                     found += 1
             elif grade <= 0:  # judged irrelevant; NaN (unjudged) is neither
                 # Strictly above: relevant items tied with the first irrelevant one are not.
-                if wrong == 0 and keys[at] != leader:
+                if wrong == 0 and _key(row[item], sign) != leader:
                     top[q] = found
                 wrong += 1
         if wrong == 0:
@@ -85,78 +81,113 @@ def rank_rows(  # type: ignore[no-untyped-def]
         irrelevant[q] = wrong
         for j in range(start[q], stop[q]):
             grade_of[ids[j]] = default
+    return -1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _key(bits, sign):  # type: ignore[no-untyped-def]
+    """A whole number that ascends as the float with these bits descends."""
+    key = np.uint64(bits)
+    # Bits of a negative float grow as it sinks; those of the others are turned round.
+    # Minus zero counts as zero, for the two must tie.
+    if key > sign:
+        return key
+    rest = sign - np.uint64(1)
+    return ~key & rest if key < sign else rest
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _sign(row):  # type: ignore[no-untyped-def]
+    """The sign bit of the floats whose bits a row holds."""
+    return np.uint64(1) << np.uint64(8 * row.itemsize - 1)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _id(packed):  # type: ignore[no-untyped-def]
+    return np.int64(packed & np.uint64((1 << ID) - 1))
 
 
 @njit(cache=True, nogil=True)
-def _sort(row, room):  # type: ignore[no-untyped-def]
-    """Keys and positions of a row of float bits, greatest float first, equals by position."""
-    low, high = _fill(row, room)
-    width = 0
+def _extremes(row):  # type: ignore[no-untyped-def]
+    """Lowest and highest key of a row; the highest first where a score is not finite."""
+    wide, sign = row.itemsize == 8, _sign(row)
+    infinite = np.uint64(0x7FF0000000000000) if wide else np.uint64(0x7F800000)
+    low, high, sound = ~np.uint64(0), np.uint64(0), True
+    for i in range(len(row)):
+        sound &= np.uint64(row[i]) & infinite != infinite
+        key = _key(row[i], sign)
+        low, high = min(low, key), max(high, key)
+    return (low, high) if sound else (np.uint64(1), np.uint64(0))
+
+
+@njit(cache=True, nogil=True)
+def _sort(row, low, high, room):  # type: ignore[no-untyped-def]
+    """Ids of a row packed below the leading bits of their keys, best first, equals by id."""
+    sign, width = _sign(row), 0
     while (high - low) >> np.uint64(width):
         width += 1
-    # Three passes over the leading bits leave long keys almost in order: the few that are
-    # not move by insertion.  If they are many after all, the passes go over all the bits.
-    rough = 3 * DIGIT
-    keys, order = _passes(room, low, max(0, width - rough), width)
-    if width > rough and not _insertion(keys, order, 4 * len(row)):
-        _fill(row, room)
-        keys, order = _passes(room, low, 0, width)
-    return keys, order
+    # The leading bits alone leave long keys almost in order: the few that are not move by
+    # insertion.  If they are many after all, the trailing bits are sorted first.
+    shift = np.uint64(max(0, width - LEAD))
+    for i in range(len(row)):
+        room[0, i] = ((_key(row[i], sign) - low) >> shift) << np.uint64(ID) | np.uint64(i)
+    order, spare = _passes(room[0], room[1], width - shift)
+    if shift and not _insertion(order, row, 4 * len(row)):
+        trailing = (np.uint64(1) << shift) - np.uint64(1)
+        for i in range(len(row)):
+            room[0, i] = ((_key(row[i], sign) - low) & trailing) << np.uint64(ID) | np.uint64(i)
+        order, spare = _passes(room[0], room[1], shift)
+        for i in range(len(row)):
+            item = _id(order[i])
+            order[i] = ((_key(row[item], sign) - low) >> shift) << np.uint64(ID) | np.uint64(item)
+        order, spare = _passes(order, spare, width - shift)
+    return order
 
 
 @njit(cache=True, nogil=True)
-def _fill(row, room):  # type: ignore[no-untyped-def]
-    """Write keys that ascend as the floats descend; returns the lowest and highest key."""
-    one = np.uint64(1)
-    sign = one << np.uint64(8 * row.itemsize - 1)
-    low, high = ~np.uint64(0), np.uint64(0)
-    for i in range(np.uint64(len(row))):
-        # Bits of a negative float grow as it sinks; those of the others are turned round.
-        key = np.uint64(row[i])
-        if not key & sign:
-            key = ~key & (sign - one)
-        room.keys[i], room.order[i] = key, i
-        low, high = min(low, key), max(high, key)
-    return low, high
-
-
-@njit(cache=True, nogil=True)
-def _passes(room, low, first, last):  # type: ignore[no-untyped-def]
-    """Stable radix sort of ``keys - low`` by the bits from ``first`` up to ``last``."""
-    keys, order, other_keys, other_order, tally = room
-    count, mask = np.uint64(len(keys)), np.uint64((1 << DIGIT) - 1)
-    for bit in range(first, last, DIGIT):
-        shift = np.uint64(bit)
-        tally[:] = 0
-        for i in range(count):
-            tally[((np.uint64(keys[i]) - low) >> shift) & mask] += np.uint32(1)
-        total = np.uint32(0)
-        for d in range(len(tally)):
-            here = tally[d]
-            tally[d] = total
+def _passes(packed, other, width):  # type: ignore[no-untyped-def]
+    """Stable radix sort by the ``width`` bits above the id; returns it and the spare half."""
+    passes = (np.int64(width) + DIGIT - 1) // DIGIT
+    mask = np.uint64((1 << DIGIT) - 1)
+    tally = np.zeros((passes, 1 << DIGIT), np.uint32)
+    for i in range(len(packed)):
+        key = packed[i] >> np.uint64(ID)
+        for p in range(passes):
+            tally[p, (key >> np.uint64(p * DIGIT)) & mask] += np.uint32(1)
+    for p in range(passes):
+        shift = np.uint64(ID + p * DIGIT)
+        next_at, total = tally[p], np.uint32(0)
+        for d in range(len(next_at)):
+            here = next_at[d]
+            next_at[d] = total
             total += here
-        for i in range(count):
-            key = keys[i]
-            digit = ((np.uint64(key) - low) >> shift) & mask
-            to = tally[digit]
-            tally[digit] = to + np.uint32(1)
-            other_keys[to] = key
-            other_order[to] = order[i]
-        keys, other_keys = other_keys, keys
-        order, other_order = other_order, order
-    return keys, order
+        for i in range(len(packed)):
+            key = packed[i]
+            digit = (key >> shift) & mask
+            to = next_at[digit]
+            next_at[digit] = to + np.uint32(1)
+            other[to] = key
+        packed, other = other, packed
+    return packed, other
 
 
 @njit(cache=True, nogil=True)
-def _insertion(keys, order, budget):  # type: ignore[no-untyped-def]
-    """Stable insertion sort; gives up (false) after ``budget`` moves."""
-    moves = 0
-    for i in range(1, len(keys)):
-        key, item, to = keys[i], order[i], i
-        while to > 0 and keys[to - 1] > key:
-            keys[to], order[to] = keys[to - 1], order[to - 1]
+def _insertion(order, row, budget):  # type: ignore[no-untyped-def]
+    """Order by the whole key what the leading bits left equal; false after ``budget`` moves."""
+    lead, sign, moves = np.uint64(ID), _sign(row), 0
+    for i in range(1, len(order)):
+        own = order[i]
+        if order[i - 1] >> lead != own >> lead:
+            continue
+        key, to = _key(row[_id(own)], sign), i
+        while (
+            to > 0
+            and order[to - 1] >> lead == own >> lead
+            and _key(row[_id(order[to - 1])], sign) > key
+        ):
+            order[to] = order[to - 1]
             to -= 1
-        keys[to], order[to] = key, item
+        order[to] = own
         moves += i - to
         if moves > budget:
             return False

@@ -29,7 +29,7 @@ MANY = np.iinfo(np.int32).max
 """Stands for the number of irrelevant items where nobody counted them."""
 
 BLOCK_BYTES = 8 << 20
-"""Scores that one thread copies at a time."""
+"""Scores that one thread ranks at a time."""
 
 Rankings = ArrayLike | Sequence[Hits] | Mapping[str, Mapping[str, float]]
 """A score matrix, one Hits a query, or a run: query name to item name to score."""
@@ -189,8 +189,7 @@ def _rank_scores(
     blocks = [slice(at, min(at + step, count)) for at in range(0, count, step)]
 
     def ranked(block: slice) -> Ranked:
-        name = f"scores from query {block.start} on"
-        return _rank_block(as_matrix(scores[block], name=name), truth, out[block], block)
+        return _rank_block(_floats(scores[block]), truth, out[block], block)
 
     workers = min(len(blocks), threads or _cores())
     if workers == 1:
@@ -199,12 +198,15 @@ def _rank_scores(
         return Ranked.join(list(pool.map(ranked, blocks)))
 
 
+def _floats(scores: NDArray[Any]) -> FloatArray:
+    """Scores in one of the two forms that are sorted; most need no copy."""
+    if scores.dtype in (np.float32, np.float64):
+        return np.ascontiguousarray(scores)
+    return as_matrix(scores, name="scores").astype(np.float64)
+
+
 def _rank_block(scores: FloatArray, truth: Relevance, out: IdArray, block: slice) -> Ranked:
-    # Adding zero turns -0.0 into 0.0 (they must tie), and copies: the caller's array stays.
-    if scores.dtype == np.float32:
-        keys: NDArray[Any] = (scores + 0).view(np.uint32)
-    else:
-        keys = (scores.astype(np.float64, copy=False) + 0).view(np.uint64)
+    keys = scores.view(np.uint32 if scores.dtype == np.float32 else np.uint64)
     start, stop = truth.start[block], truth.stop[block]
     starts = np.zeros(len(keys) + 1, dtype=np.int64)
     starts[1:] = np.cumsum(count_relevant(start, stop, truth.ids, truth.grades, out))
@@ -214,7 +216,12 @@ def _rank_block(scores: FloatArray, truth: Relevance, out: IdArray, block: slice
     irrelevant = np.zeros(len(keys), dtype=np.int64)
     top = np.zeros(len(keys), dtype=np.int64)
     judged = (start, stop, truth.ids, truth.grades, truth.complete)
-    rank_rows(keys, *judged, out, starts[:-1], ranks, above, grades, irrelevant, top)
+    bad = rank_rows(keys, *judged, out, starts[:-1], ranks, above, grades, irrelevant, top)
+    if bad >= 0:
+        raise BadInput(
+            f"The scores hold NaN or infinity (first in row {block.start + bad}); "
+            "leave that query out, or give such items a very low score."
+        )
     inside = (out >= 0) & (out < keys.shape[1])
     lengths = keys.shape[1] - inside.astype(np.int64)
     return Ranked(starts, ranks, above, grades, lengths, irrelevant, top, truth.complete)
