@@ -61,7 +61,7 @@ class Comparison:
 
     def text(self) -> str:
         """The table as plain text, and a line that says what the differences mean."""
-        keys = list(dict.fromkeys(key for row in self.rows for key in row))
+        keys = list(max(self.rows, key=len))  # the baseline's row is the short one
         cells = [keys, *([_cell(row.get(key)) for key in keys] for row in self.rows)]
         widths = [max(len(row[at]) for row in cells) for at in range(len(keys))]
         lines = [
@@ -188,7 +188,9 @@ def _rank_all(
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.1e}" if 0 < abs(value) < 5e-4 else f"{value:.4f}"
 
 
 def _draw(comparison: Comparison, target: Path) -> None:
