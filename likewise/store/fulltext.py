@@ -18,17 +18,20 @@ from likewise.types import Hits, IdArray, check_k
 _PART = re.compile(r'(-?)(?:"([^"]*)"?|([^\s"]+))')
 _WORD = re.compile(r"[^\W_]+")
 
+# Both halves are written out: through the view SQLite would read every text for each item.
+_TEXTS = """(SELECT group_concat(text, ' . ') FROM (
+            SELECT text, kind, source FROM texts WHERE item = i.id
+            UNION ALL SELECT text, kind, source FROM texts WHERE content = i.content)
+            WHERE {})"""
 _ROWS = f"""INSERT INTO words (rowid, name, folder, tags, captions, metadata, auto)
     SELECT i.id, i.name, i.folder,
-        (SELECT group_concat(text, ' . ') FROM item_texts
-            WHERE item = i.id AND kind = 'tag' AND source <> 'auto'),
-        (SELECT group_concat(text, ' . ') FROM item_texts WHERE item = i.id AND kind = 'caption'),
+        {_TEXTS.format("kind = 'tag' AND source <> 'auto'")},
+        {_TEXTS.format("kind = 'caption'")},
         (SELECT group_concat(atom, ' . ') FROM (
             SELECT atom, type FROM json_tree(i.metadata)
             UNION ALL SELECT atom, type FROM json_tree(c.metadata))
             WHERE type IN ('text', 'integer')),
-        (SELECT group_concat(text, ' . ') FROM item_texts
-            WHERE item = i.id AND kind = 'tag' AND source = 'auto')
+        {_TEXTS.format("kind = 'tag' AND source = 'auto'")}
     FROM items AS i LEFT JOIN contents AS c ON c.id = i.content
     WHERE i.removed IS NULL AND i.id {AMONG}"""
 
