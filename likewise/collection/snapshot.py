@@ -123,13 +123,14 @@ class Snapshot:
         parts = list(encode_items(store, self.plain.space, fresh_contents))
         self._fresh_codes = np.concatenate(parts)
         self._fresh_of = dict(zip(fresh.tolist(), range(len(fresh))))
-        self._fresh = FlatIndex.build(
-            self._fresh_codes, fresh, space=self.plain.space.fingerprint
-        )
+        self._fresh = FlatIndex.build(self._fresh_codes, fresh, space=self.plain.space.fingerprint)
         if not self.generation and not self.degraded:
-            self.degraded = (
-                f"No index is built yet; {len(fresh):,} pictures were scanned exactly."
-            )
+            self.degraded = f"No index is built yet; {len(fresh):,} pictures were scanned exactly."
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the generation holds exactly the items that can be found."""
+        return bool(self.generation) and self._fresh is None and not len(self._gone)
 
     @property
     def dim(self) -> int:
