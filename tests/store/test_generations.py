@@ -78,7 +78,9 @@ def lose_all(folder: Path) -> None:
     "harm",
     [damage_file, cut_file, lose_file, add_file, lose_manifest, forge_manifest, lose_all],
 )
-def test_a_mismatch_is_reported_and_only_costs_time(store: Store, folder: Path, harm: object) -> None:
+def test_a_mismatch_is_reported_and_only_costs_time(
+    store: Store, folder: Path, harm: object
+) -> None:
     made = publish(store)
     harm(made.folder)  # type: ignore[operator]
     assert store.generations.unusable(made, "s").endswith(".")
@@ -96,9 +98,10 @@ def test_what_is_not_published_is_not_there(store: Store) -> None:
     assert list(store.generations.folder.iterdir()) == []
     with store.generations.build() as aside, pytest.raises(BadInput, match="at least one file"):
         store.generations.publish(aside, space="s", kind="flat", segment=0, items=0)
-    with store.generations.build() as aside, pytest.raises(BadInput, match="flat folder"):
+    with store.generations.build() as aside:
         (aside / "inner").mkdir()
-        store.generations.publish(aside, space="s", kind="flat", segment=0, items=0)
+        with pytest.raises(BadInput, match="flat folder"):
+            store.generations.publish(aside, space="s", kind="flat", segment=0, items=0)
     assert store.generations.current() is None
 
 

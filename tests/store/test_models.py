@@ -86,7 +86,7 @@ def test_activate_and_roll_back(store: Store) -> None:
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.sampled_from(["a", "b", "back"]), max_size=12))
 def test_rollback_agrees_with_a_stack(store: Store, acts: list[str]) -> None:

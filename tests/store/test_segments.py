@@ -205,7 +205,7 @@ def test_damage_is_found(store: Store, folder: Path) -> None:
     (path,) = store.segments.folder.iterdir()
     data = path.read_bytes()
     path.write_bytes(data[:-40] + bytes([data[-40] ^ 1]) + data[-39:])
-    assert [f.severity for f in verify(folder)][0] == "damage"
+    assert verify(folder)[0].severity == "damage"
     path.write_bytes(data[:50])
     assert verify(folder)
     with Store.open(folder) as reader, pytest.raises(DataProblem, match="cut short"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.store import Described, Result, Store, Text
@@ -15,6 +17,17 @@ from tests.store.conftest import add
 
 @pytest.fixture
 def library(store: Store) -> Store:
+    return furnish(store)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The same library for tests that only read."""
+    with Store.open(tmp_path_factory.mktemp("words") / "data", create=True) as store:
+        yield furnish(store)
+
+
+def furnish(store: Store) -> Store:
     add(store, [b"holiday/IMG_1234.jpg", b"work/caf\xc3\xa9 menu.png", b"a\xff\n/strange.gif"])
     pending = store.contents.pending()
     store.contents.record(
@@ -54,20 +67,20 @@ def library(store: Store) -> Store:
         ("!?*", []),
     ],
 )
-def test_what_is_found(library: Store, text: str, expected: list[int]) -> None:
-    hits = library.words.search(text, 10)
+def test_what_is_found(shared: Store, text: str, expected: list[int]) -> None:
+    hits = shared.words.search(text, 10)
     assert sorted(hits.ids.tolist()) == expected
     assert (np.diff(hits.scores) <= 0).all()
 
 
-def test_a_persons_tag_outranks_an_automatic_one(library: Store) -> None:
-    assert library.words.search("beach", 10).ids.tolist() == [1, 2]
+def test_a_persons_tag_outranks_an_automatic_one(shared: Store) -> None:
+    assert shared.words.search("beach", 10).ids.tolist() == [1, 2]
 
 
-def test_any_word_and_among(library: Store) -> None:
-    any_of = library.words.search("lighthouse menu", 10, any_word=True)
+def test_any_word_and_among(shared: Store) -> None:
+    any_of = shared.words.search("lighthouse menu", 10, any_word=True)
     assert sorted(any_of.ids.tolist()) == [1, 2]
-    only = library.words.search("beach", 1, among=np.array([2, 3]))
+    only = shared.words.search("beach", 1, among=np.array([2, 3]))
     assert only.ids.tolist() == [2]
 
 
@@ -75,16 +88,14 @@ AWFUL = ['"', '""', "a AND", "NEAR(", "name:", "*", "a*b", "(", "x'y;--", "^beac
 
 
 @pytest.mark.parametrize("text", AWFUL)
-def test_no_character_has_a_meaning_of_its_own(library: Store, text: str) -> None:
-    library.words.search(text, 5)
+def test_no_character_has_a_meaning_of_its_own(shared: Store, text: str) -> None:
+    shared.words.search(text, 5)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=40))
-def test_no_text_breaks_the_search(library: Store, text: str) -> None:
-    hits = library.words.search(text.encode("utf-8", "replace").decode(), 5)
+def test_no_text_breaks_the_search(shared: Store, text: str) -> None:
+    hits = shared.words.search(text.encode("utf-8", "replace").decode(), 5)
     assert set(hits.ids.tolist()) <= {1, 2, 3}
 
 
@@ -121,7 +132,11 @@ def test_halves_of_surrogates_in_metadata_do_no_harm(store: Store) -> None:
     add(store, [b"a.jpg"])
     (waiting,) = store.contents.pending()
     store.contents.record(
-        [Result(waiting.content, tags=[Text("bad \udcff tag", "embedded")], metadata={"x": "\udcff"})]
+        [
+            Result(
+                waiting.content, tags=[Text("bad \udcff tag", "embedded")], metadata={"x": "\udcff"}
+            )
+        ]
     )
     assert store.words.search("tag", 5).ids.tolist() == [waiting.item]
 
