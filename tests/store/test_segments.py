@@ -102,6 +102,22 @@ def test_other_bad_calls(store: Store) -> None:
     assert store.segments.missing("deep").tolist() == ids[1:]
     with pytest.raises(BadInput, match="once"):
         store.contents.record([Result(ids[1]), Result(ids[1])])
+    with pytest.raises(NotFound, match="1 of these contents"):
+        store.segments.append([ids[1], 999], {"deep": np.ones((2, 3))})
+    assert len(list(store.segments.folder.iterdir())) == 1
+
+
+def test_what_was_forgotten_during_the_work_is_left_out(store: Store) -> None:
+    add(store, [b"a", b"b", b"c", b"bad"])
+    pending = store.contents.pending()
+    store.forget([pending[1].item])
+    results = [Result(p.content) for p in pending[:3]] + [Result(pending[3].content, problem="No.")]
+    store.contents.record(results, {"deep": np.diag([1.0, 2.0, 3.0])})
+    kept = [pending[0].content, pending[2].content]
+    assert store.segments.contents("deep").tolist() == kept
+    assert np.array_equal(store.segments.read("deep", kept), [[1, 0, 0], [0, 0, 3]])
+    assert store.items.counts()["problem"] == 1
+    assert verify(store.folder) == []
 
 
 def test_the_file_is_on_the_disk_before_the_commit_that_names_it(
