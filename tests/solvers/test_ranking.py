@@ -199,6 +199,19 @@ def test_gap_is_a_true_bound_at_any_time(problem, nonnegative):
         assert early.objective >= best.objective - best.gap - noise
 
 
+@pytest.mark.parametrize("name", SIGNED)
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_the_dual_never_falls(name, nonnegative):
+    problem = SIGNED[name]
+    duals = []
+    for sweeps in range(8):
+        found = rank(
+            *problem.call, **problem.options, nonnegative=nonnegative, max_sweeps=sweeps, tol=1e-12
+        )
+        duals.append(found.objective - found.gap)
+    assert (np.diff(duals) >= -1e-9 * max(1.0, abs(duals[-1]))).all()
+
+
 @given(problem=problems)
 @settings(max_examples=30, deadline=None)
 def test_gram_vector_and_interior_ways_agree(problem):
