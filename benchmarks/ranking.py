@@ -15,7 +15,7 @@ problem.  liblinear is called without estimator through ``train_wrap``, dual hin
 signed differences in which the metric has been taken up.  OSQP and Clarabel solve the
 primal lifted to (w, scores of the items, slacks), whose constraints are sparse, with the
 metric taken up likewise: on the difference matrix itself OSQP took more than ten times as long.
-Seconds: median over problems of the best of some runs.
+Seconds: median over problems of the best of five runs.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from likewise.solvers.ranking import rank, rank_many
 from likewise.solvers.ranking_reference import differences, metric, primal
 
 GAP = 1e-5
+RUNS = 5
 Solve = Callable[[float], Any]
 
 
@@ -192,12 +193,11 @@ def against_peers(report: Report, dim: int, C: float, sigma: float, rule: str) -
     setting |= {"C": C, "sigma": sigma}
     rows: dict[str, dict[str, Any]] = {}
     for name, build in SOLVERS.items():
-        runs = 7 if name in ("ours", "liblinear") else 2
         seconds, gaps = [], []
         for problem in problems:
             solve = build(problem, rule)
             tol = loosest(problem, rule, solve)
-            seconds.append(best_of(runs, lambda s=solve, t=tol: s(t)))  # type: ignore[misc]
+            seconds.append(best_of(RUNS, lambda s=solve, t=tol: s(t)))  # type: ignore[misc]
             scale = problem.allowed(rule) / GAP
             gaps.append(problem.gap(solve(tol)) / scale)
         measured = {"gap": max(gaps), "seconds": float(np.median(seconds))}
