@@ -271,6 +271,8 @@ class Collection:
         snapshot = self.snapshot()
         similarity, name = self.models.serving(model, snapshot)
         surrogate, marks = None, 0
+        if similarity is None and (query.examples or query.vector is not None):
+            raise NotFound(f"No pictures are indexed yet; run: likewise index {self.folder}")
         if similarity is not None:
             surrogate = picture_surrogate(query, snapshot, self.pictures, similarity)
         if surrogate is not None and use_marks and snapshot.plain is not None:

@@ -99,10 +99,20 @@ def test_what_is_not_published_is_not_there(store: Store) -> None:
     with store.generations.build() as aside, pytest.raises(BadInput, match="at least one file"):
         store.generations.publish(aside, space="s", kind="flat", segment=0, items=0)
     with store.generations.build() as aside:
-        (aside / "inner").mkdir()
-        with pytest.raises(BadInput, match="flat folder"):
+        (aside / "elsewhere").symlink_to(store.folder)
+        with pytest.raises(BadInput, match="plain files"):
             store.generations.publish(aside, space="s", kind="flat", segment=0, items=0)
     assert store.generations.current() is None
+
+
+def test_files_in_folders_are_checked_too(store: Store) -> None:
+    with store.generations.build() as aside:
+        (aside / "inner").mkdir()
+        (aside / "inner" / "codes.bin").write_text("x")
+        made = store.generations.publish(aside, space="s", kind="flat", segment=0, items=0)
+    assert store.generations.unusable(made, "s") == ""
+    (made.folder / "inner" / "codes.bin").write_text("y")
+    assert "inner/codes.bin" in store.generations.unusable(made, "s")
 
 
 def test_a_failed_publication_leaves_the_old_one(store: Store) -> None:
