@@ -192,7 +192,7 @@ def _files(folder: Path) -> set[str]:
 
 def _write_manifest(aside: Path, space: str, kind: str) -> str:
     files: dict[str, tuple[int, str]] = {}
-    for path in sorted(p for p in aside.rglob("*") if not p.is_dir()):
+    for path in sorted(p for p in aside.rglob("*") if p.is_symlink() or not p.is_dir()):
         name = path.relative_to(aside).as_posix()
         if path.is_symlink() or name == MANIFEST:
             raise BadInput(f"An index generation is a folder of plain files; {name} is not one.")
