@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.datasets import load_mnist
-from likewise.evaluation import Relevance, measure, rank
+from likewise.evaluation import (
+    Ranked,
+    Relevance,
+    interpolated_precision,
+    measure,
+    rank,
+)
 from likewise.solvers.kmeans import kmeans, medoids
 from likewise.spaces import Blocks, BlockSpec, unit_rows
 
@@ -63,9 +69,7 @@ def mnist(dim: int = 260, *, fit_on_training: bool = False) -> tuple[Floats, Int
     return vectors, data.labels, data.is_test
 
 
-def planted(
-    count: int, dim: int = 24, classes: int = 6, *, seed: int = 0
-) -> tuple[Floats, Ints]:
+def planted(count: int, dim: int = 24, classes: int = 6, *, seed: int = 0) -> tuple[Floats, Ints]:
     """Unit vectors of a few overlapping classes, each told apart by dimensions of its own.
 
     Every class has several modes, and the dimensions that do not matter to it are loud: a
@@ -93,18 +97,31 @@ def measured(
     *,
     block: int = BLOCK,
 ) -> dict[str, Floats]:
-    """Measures of an exhaustive search, one number a query each."""
-    parts: dict[str, list[Floats]] = {name: [] for name in names}
+    """Measures of an exhaustive search, one number a query each.
+
+    ``curve`` gives the interpolated precision at 21 levels of recall, a row a query.
+    """
     vectors = np.asarray(surrogates, dtype=np.float32)
+    parts = []
     for at in range(0, len(vectors), block):
         scores = vectors[at : at + block] @ data.items.T
-        asked = data.query_labels[at : at + block]
-        ranked = rank(scores, Relevance.from_labels(asked, data.item_labels))
-        for name in names:
-            parts[name].append(measure(ranked, name))
-    return {name: np.concatenate(values) for name, values in parts.items()}
+        parts.append(of_scores(scores, data, slice(at, at + block), names))
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+def of_scores(
+    scores: Floats, data: PaperSet, asked: slice, names: Sequence[str]
+) -> dict[str, Floats]:
+    """The same from the scores of some of the queries."""
+    relevance = Relevance.from_labels(data.query_labels[asked], data.item_labels)
+    ranked = rank(scores, relevance)
+    return {name: _measure(ranked, name) for name in names}
+
+
+def _measure(ranked: Ranked, name: str) -> Floats:
+    return interpolated_precision(ranked, 21) if name == "curve" else measure(ranked, name)
 
 
 def means(values: dict[str, Floats]) -> dict[str, float]:
-    """Means over the queries."""
-    return {name: float(np.nanmean(column)) for name, column in values.items()}
+    """Means over the queries, of the measures with one number each."""
+    return {name: float(np.nanmean(column)) for name, column in values.items() if column.ndim == 1}
