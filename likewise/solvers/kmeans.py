@@ -12,8 +12,8 @@ import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import checks
-from .checks import Ints
+from likewise.solvers import checks
+from likewise.solvers.checks import Ints
 
 Singles = NDArray[np.float32]
 
