@@ -109,6 +109,10 @@ def kmeans(
         )
         trainer.train(points, init_centroids=first)
         centres = np.array(trainer.centroids, dtype=np.float32)
+        if spherical:
+            # Opposite items cancel out: such a centre has no direction and takes an item's.
+            lost = np.flatnonzero(np.linalg.norm(centres, axis=1) < 0.5)
+            centres[lost] = points[lost]
     return _settle(points, centres)
 
 
