@@ -270,8 +270,8 @@ class MarkedQuery:
         """The query's surrogate; one that was handed in gets the length that pictures have."""
         if not isinstance(query, Surrogate):
             return self.similarity.surrogate(query)
-        lengths = [float(linalg.norm(s.vector)) for s in marked if not s.is_sparse]
-        length = 0.0 if query.is_sparse else float(linalg.norm(query.vector))
+        lengths = [_length(s) for s in marked]
+        length = _length(query)
         return query * (float(np.mean(lengths)) / length) if lengths and length else query
 
     def _whitened(self, v: Surrogate) -> Surrogate:
@@ -298,6 +298,11 @@ class MarkedQuery:
         for weight, s in zip(share, self._surrogates(codes(ids), "results")):
             v = v + s * float(weight)
         return v
+
+
+def _length(s: Surrogate) -> float:
+    vector: Any = s.vector
+    return float(np.sqrt((vector * vector).sum()))
 
 
 def _weights(weights: ArrayLike | None, count: int, name: str) -> FloatArray:
