@@ -181,7 +181,7 @@ def mean_top_precision(
 ) -> float:
     """Mean share of relevant items that score strictly above the top irrelevant one (eq. 3)."""
     pairs = relevance if isinstance(relevance, Pairs) else Pairs.of(relevance)
-    z, x = _floats(queries), _floats(items)
+    z, x = np.ascontiguousarray(queries), np.ascontiguousarray(items)
     above = Look.at(z, x, pairs, weights, 1, None).above
     return float(np.mean(above / np.maximum(np.diff(pairs.start), 1))) if len(above) else 0.0
 
@@ -196,7 +196,7 @@ def score_blocks(
     queries: Floats, items: Floats, weights: Floats
 ) -> Iterator[tuple[slice, Floats]]:
     """Z W X' a few queries at a time, so that memory stays bounded."""
-    step = max(1, BLOCK_BYTES // max(1, 8 * len(items)))
+    step = max(1, BLOCK_BYTES // max(1, items.itemsize * len(items)))
     v = surrogates(queries, weights)
     for first in range(0, len(v), step):
         part = slice(first, min(len(v), first + step))
