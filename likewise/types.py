@@ -7,7 +7,8 @@ combine; rooms do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -374,6 +375,29 @@ class Features(Protocol):
     def __call__(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """One float32 row a picture; a picture is height x width x 3, sRGB, uint8."""
         ...
+
+
+class Registry(Mapping[str, Any]):
+    """Names of classes, each imported only when it is asked for.
+
+    Parameters
+    ----------
+    places
+        ``{"plain": "likewise.learners.plain:Plain", ...}``.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = dict(places)
+
+    def __getitem__(self, name: str) -> Any:
+        module, _, attribute = self._places[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 Progress = Callable[[int, int], None]

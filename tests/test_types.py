@@ -8,6 +8,7 @@ from likewise.types import (
     BadInput,
     Preferences,
     QueryRef,
+    Registry,
     SpaceMismatch,
     Surrogate,
     as_matrix,
@@ -97,3 +98,14 @@ def test_a_crop_lies_in_the_picture(crop):
         QueryRef("item", "a.jpg", crop)
     with pytest.raises(BadInput):
         QueryRef("colour", "red")  # type: ignore[arg-type]
+
+
+def test_a_registry_imports_what_is_asked_for():
+    found = Registry({"plain": "likewise.learners.plain:Plain", "gone": "likewise.nowhere:X"})
+    assert found["plain"].kind == "plain"
+    assert set(found) == {"plain", "gone"}
+    assert len(found) == 2
+    with pytest.raises(KeyError):
+        found["other"]
+    with pytest.raises(ImportError):
+        found["gone"]

@@ -7,11 +7,13 @@ one line in this list.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from likewise.learners.plain import Plain
+from likewise.types import Registry
 
-SIMILARITIES: Mapping[str, Any] = {c.kind: c for c in (Plain,)}
+SIMILARITIES = Registry(
+    {
+        "plain": "likewise.learners.plain:Plain",
+    }
+)
 
 __all__ = ["SIMILARITIES", "Plain"]

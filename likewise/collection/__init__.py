@@ -1,0 +1,1 @@
+"""Where features, store, index and similarity meet: open, add, search, teach, learn, activate."""

@@ -1,0 +1,222 @@
+"""File bytes to picture: an allow-list of formats, sniffed from the bytes, within stated limits.
+
+Runs in child processes (see ``workers``): whatever a file does to the decoder, it
+does to the child.  Every refusal is a :class:`Unreadable` with one reason a person
+can act on.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
+
+from likewise.collection.metadata import Metadata, read_metadata
+
+FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "AVIF", "BMP", "DIB", "TIFF", "HEIF")
+"""Pillow's names of what is opened at all; AVIF where Pillow has it, HEIF with the extra."""
+
+MAX_PIXELS = 256_000_000
+"""A picture that declares more is refused from its header (the largest phone cameras: 200 M)."""
+
+WORK_SIDE = 512
+"""Longer side of the picture that features are computed on."""
+
+THUMBNAIL_SIDE = 256
+
+
+class Unreadable(Exception):
+    """The file is no picture that can be used; the message is the one reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A decoded picture: pixels for the features, a thumbnail, and facts."""
+
+    pixels: NDArray[np.uint8]
+    thumbnail: bytes
+    width: int
+    height: int
+    format: str
+    metadata: Metadata = field(default_factory=Metadata)
+
+
+def decode(data: bytes, *, gps: bool = False, thumbnail: bool = True) -> Picture:
+    """Decode one file's bytes: first frame, EXIF orientation, sRGB, shrunk to the working size.
+
+    Raises
+    ------
+    Unreadable
+        With one reason, for anything that a full load refuses.
+    """
+    if not data:
+        raise Unreadable("The file is empty.")
+    _register_heif()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+        try:
+            with Image.open(io.BytesIO(data), formats=_known_formats()) as image:
+                return _decode_open(image, gps, thumbnail)
+        except Unreadable:
+            raise
+        except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+            raise Unreadable(
+                f"The picture declares more than {MAX_PIXELS // 1_000_000} million pixels."
+            ) from None
+        except UnidentifiedImageError:
+            raise Unreadable(_not_a_picture(data)) from None
+        except MemoryError:
+            raise Unreadable("Decoding needs more memory than one picture may take.") from None
+        except Exception as error:  # decoders raise anything at all on damaged data
+            text = " ".join(str(error).split())[:160] or type(error).__name__
+            raise Unreadable(f"The picture is damaged ({text}).") from None
+
+
+def _decode_open(image: Image.Image, gps: bool, thumbnail: bool) -> Picture:
+    width, height = image.size
+    kind = "JPEG" if image.format == "MPO" else (image.format or "?")
+    if width < 1 or height < 1:
+        raise Unreadable("The picture has no pixels.")
+    metadata = read_metadata(image, gps=gps)
+    if kind == "JPEG":
+        # Decode at a fraction of the size where that still gives twice the working size.
+        image.draft("RGB", (2 * WORK_SIDE, 2 * WORK_SIDE))
+    image.load()
+    turned = _oriented(image)
+    if _sideways(image):
+        width, height = height, width
+    rgb = _to_srgb(_shrink_early(turned))
+    small = _fit(rgb, WORK_SIDE)
+    pixels = np.asarray(small, dtype=np.uint8)
+    return Picture(
+        pixels=np.ascontiguousarray(pixels),
+        thumbnail=encode_jpeg(_fit(small, THUMBNAIL_SIDE)) if thumbnail else b"",
+        width=width,
+        height=height,
+        format=kind,
+        metadata=metadata,
+    )
+
+
+def encode_jpeg(image: Image.Image, quality: int = 85) -> bytes:
+    """A fresh JPEG of the pixels alone: no metadata survives."""
+    out = io.BytesIO()
+    image.convert("RGB").save(out, "JPEG", quality=quality, optimize=True)
+    return out.getvalue()
+
+
+def crop_pixels(
+    pixels: NDArray[np.uint8], crop: tuple[float, float, float, float]
+) -> NDArray[np.uint8]:
+    """The part of a picture inside ``(left, top, right, bottom)``, at least one pixel each way."""
+    height, width = pixels.shape[:2]
+    left, top, right, bottom = crop
+    x0 = min(int(left * width), width - 1)
+    y0 = min(int(top * height), height - 1)
+    x1 = max(x0 + 1, round(right * width))
+    y1 = max(y0 + 1, round(bottom * height))
+    return np.ascontiguousarray(pixels[y0:y1, x0:x1])
+
+
+def _oriented(image: Image.Image) -> Image.Image:
+    try:
+        return ImageOps.exif_transpose(image) or image
+    except Exception:  # broken EXIF must not cost the picture
+        return image
+
+
+def _sideways(image: Image.Image) -> bool:
+    try:
+        return image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+    except Exception:
+        return False
+
+
+def _shrink_early(image: Image.Image) -> Image.Image:
+    """Box-reduce what is far too large before colour work; palettes and bits wait for RGB."""
+    factor = min(max(image.size) // (2 * WORK_SIDE), min(image.size))
+    if factor >= 2 and image.mode in ("RGB", "RGBA", "L", "LA", "CMYK"):
+        return image.reduce(factor)
+    return image
+
+
+def _fit(image: Image.Image, side: int) -> Image.Image:
+    longest = max(image.size)
+    if longest <= side:
+        return image
+    size = tuple(max(1, round(s * side / longest)) for s in image.size)
+    return image.resize(
+        (size[0], size[1]),
+        Image.Resampling.BOX if longest > 8 * side else Image.Resampling.BICUBIC,
+        reducing_gap=2.0,
+    )
+
+
+def _to_srgb(image: Image.Image) -> Image.Image:
+    profile = image.info.get("icc_profile")
+    if image.mode.startswith("I") or image.mode == "F":
+        image = _to_8_bit(image)
+    if profile and image.mode in ("RGB", "RGBA", "CMYK", "L"):
+        try:
+            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            alpha = image.getchannel("A") if image.mode == "RGBA" else None
+            base = image.convert("RGB") if image.mode == "RGBA" else image
+            target = ImageCms.createProfile("sRGB")
+            converted = ImageCms.profileToProfile(base, source, target, outputMode="RGB")
+            if converted is not None:
+                image = converted
+                if alpha is not None:
+                    image.putalpha(alpha)
+        except Exception:  # a broken profile: the numbers are taken as sRGB
+            pass
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        rgba = image.convert("RGBA")
+        white = Image.new("RGBA", rgba.size, (255, 255, 255, 255))
+        return Image.alpha_composite(white, rgba).convert("RGB")
+    return image.convert("RGB")
+
+
+def _to_8_bit(image: Image.Image) -> Image.Image:
+    """16-bit and float grey to 8 bits: by the format's range, or stretched where there is none."""
+    a = np.asarray(image, dtype=np.float64)
+    a = np.nan_to_num(a, nan=0.0, posinf=0.0, neginf=0.0)
+    if image.mode.startswith("I;16"):
+        a = a / 257.0
+    else:
+        top = a.max() if a.size else 0.0
+        scale = 1.0 if 1.0 < top <= 255.0 else (255.0 / top if top > 0 else 1.0)
+        a = np.maximum(a, 0) * scale
+    return Image.fromarray(np.clip(a + 0.5, 0, 255).astype(np.uint8))
+
+
+def _known_formats() -> tuple[str, ...]:
+    Image.init()
+    return tuple(f for f in FORMATS if f in Image.OPEN)
+
+
+def _register_heif() -> None:
+    if "HEIF" in Image.OPEN:
+        return
+    try:
+        import pillow_heif
+    except ImportError:
+        return
+    pillow_heif.register_heif_opener()
+
+
+def _not_a_picture(data: bytes) -> str:
+    head: Any = data[:512].lstrip().lower()
+    if data[4:12] in (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftyphevc"):
+        return "HEIC pictures need an extra: pip install 'likewise[heic]'."
+    if head.startswith((b"<svg", b"<?xml")):
+        return "SVG drawings are not opened; export the drawing as PNG."
+    if head.startswith((b"<!doctype", b"<html")):
+        return "The file is a web page, not a picture."
+    return "The bytes are not of a format that is opened (JPEG, PNG, GIF, WebP, AVIF, BMP, TIFF)."

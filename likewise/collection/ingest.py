@@ -1,0 +1,269 @@
+"""Pictures in: scan, hash, decode and describe in child processes, commit in batches.
+
+Whatever was committed stays; whatever was not is found again by the next scan.  So
+the work may be stopped at any moment, by Ctrl-C or by a power cut, and goes on where
+it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from likewise.collection.decoding import Unreadable
+from likewise.collection.scanning import scan
+from likewise.collection.workers import Outcome, Task, describe, read_file
+from likewise.features import class_tags
+from likewise.store import Comparison, Pending, Result, Seen, Store, Text
+from likewise.types import DataProblem, Progress
+
+COMMIT_EVERY = 64
+"""Pictures in one transaction, at most ..."""
+COMMIT_SECONDS = 2.0
+"""... or as many as came in this time."""
+HASH_AHEAD = 32
+FEW_MISSING = 10
+"""Fewer files than this may always go missing without a question."""
+
+
+@dataclass
+class IngestReport:
+    """What an ingest did."""
+
+    found: int = 0
+    new: int = 0
+    changed: int = 0
+    removed: int = 0
+    renamed: int = 0
+    embedded: int = 0
+    problems: int = 0
+    seconds: float = 0.0
+    finished: bool = True
+    unreadable_folders: list[str] = field(default_factory=list)
+
+
+def ingest(
+    store: Store,
+    folder: bytes,
+    features: Sequence[str],
+    *,
+    processes: int | None = None,
+    gps: bool = False,
+    accept_missing: bool = False,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> IngestReport:
+    """Bring a collection up to date with its folder.
+
+    Parameters
+    ----------
+    store
+        Opened for writing.
+    features
+        Names of the blocks to compute for new contents.
+    accept_missing
+        Let a scan that finds far fewer files than before mark the rest as removed.
+    progress
+        Called with (done, total) pictures.
+    should_stop
+        Asked after each picture; true pauses the work.
+    """
+    started = time.monotonic()
+    found = scan(folder, os.fsencode(store.folder))
+    comparison = store.items.compare(found.files)
+    check_not_vanished(comparison, len(found.files), accept_missing, folder)
+    report = IngestReport(
+        found=len(found.files),
+        new=len(comparison.new) + len(comparison.returned),
+        changed=len(comparison.changed),
+        unreadable_folders=found.unreadable,
+    )
+    run = _Run(store, folder, comparison, report, progress)
+    outcomes = describe(run.tasks(), features, processes=processes, gps=gps)
+    try:
+        for outcome in outcomes:
+            run.take(outcome)
+            if should_stop():
+                report.finished = False
+                break
+    except KeyboardInterrupt:
+        report.finished = False
+    finally:
+        outcomes.close()  # type: ignore[attr-defined]
+        run.commit()
+    if report.finished:
+        run.remove_missing()
+    report.seconds = time.monotonic() - started
+    return report
+
+
+def check_not_vanished(
+    comparison: Comparison, found: int, accept_missing: bool, folder: bytes
+) -> None:
+    """Refuse to believe that most of a collection is gone: a disk may not be mounted."""
+    known, missing = comparison.known, len(comparison.missing)
+    few = missing <= FEW_MISSING or missing <= known / 2
+    if accept_missing or (few and (found or not known)):
+        return
+    raise DataProblem(
+        f"The folder {os.fsdecode(folder)} holds {found:,} pictures, but {known:,} were known and "
+        f"{missing:,} of them are missing; nothing was changed. Is a disk not mounted? If they are "
+        "really gone, run this again with --accept-missing."
+    )
+
+
+class _Run:
+    """One ingest under way: what is known of each task, and the batch not yet committed."""
+
+    def __init__(
+        self,
+        store: Store,
+        folder: bytes,
+        comparison: Comparison,
+        report: IngestReport,
+        progress: Progress | None,
+    ) -> None:
+        self.store, self.folder, self.report = store, folder, report
+        self.files = [*comparison.new, *comparison.changed, *comparison.returned]
+        self.missing = set(comparison.missing.tolist())
+        self.progress = progress
+        self.batch: list[Outcome] = []
+        self.committed = time.monotonic()
+        self.total = len(self.files) + store.contents.waiting()
+        self.done = 0
+
+    # -- what is to do -----------------------------------------------------------
+
+    def tasks(self) -> Iterator[Task]:
+        """Contents that wait, then the scan's files: hashed a few ahead, known ones skipped."""
+        self._tell()
+        last = 0
+        for pending in self._waiting(last):
+            last = max(last, pending.content)
+            yield self._task(pending)
+        with ThreadPoolExecutor(4) as threads:
+            for start in range(0, len(self.files), HASH_AHEAD):
+                part = self.files[start : start + HASH_AHEAD]
+                hashed = list(threads.map(self._hash, part))
+                self._see(part, hashed)
+                fresh = list(self._waiting(last))
+                self.done += len(part) - len(fresh)
+                for pending in fresh:
+                    last = max(last, pending.content)
+                    yield self._task(pending)
+
+    def _waiting(self, after: int) -> Iterator[Pending]:
+        while True:
+            rows = self.store.contents.pending(256, after)
+            yield from rows
+            if len(rows) < 256:
+                return
+            after = rows[-1].content
+
+    def _task(self, pending: Pending) -> Task:
+        return Task(pending.content, os.path.join(self.folder, pending.path))
+
+    def _hash(self, file: Seen) -> bytes | str:
+        try:
+            return hashlib.sha256(read_file(os.path.join(self.folder, file.path))).digest()
+        except Unreadable as error:
+            return str(error)
+
+    def _see(self, files: list[Seen], hashed: list[bytes | str]) -> None:
+        """Record files: a known content under a new name, whose old name is gone, is a rename."""
+        digests = [h for h in hashed if isinstance(h, bytes)]
+        holders = self.store.items.by_content(digests)
+        renames: list[tuple[int, bytes]] = []
+        seen: list[Seen] = []
+        reasons: dict[int, str] = {}
+        known = self.store.items.ids([f.path for f in files])
+        for file, digest in zip(files, hashed):
+            old = (
+                [i for i in holders.get(digest, []) if i in self.missing]
+                if isinstance(digest, bytes)
+                else []
+            )
+            if old and file.path not in known:
+                self.missing.discard(old[0])
+                renames.append((old[0], file.path))
+            if isinstance(digest, str):
+                reasons[len(seen)] = digest
+            seen.append(file._replace(sha256=digest if isinstance(digest, bytes) else None))
+        if renames:
+            self.store.items.rename(renames)
+            self.report.renamed += len(renames)
+            self.report.new -= len(renames)
+        ids = self.store.items.see(seen)
+        if reasons:
+            self.store.items.trouble([(ids[i], reason) for i, reason in reasons.items()])
+            self.report.problems += len(reasons)
+
+    # -- what was done -----------------------------------------------------------
+
+    def take(self, outcome: Outcome) -> None:
+        """Keep an outcome; commit when the batch is full or old."""
+        self.batch.append(outcome)
+        self.done += 1
+        if len(self.batch) >= COMMIT_EVERY or time.monotonic() - self.committed > COMMIT_SECONDS:
+            self.commit()
+        self._tell()
+
+    def commit(self) -> None:
+        """Write the batch: segment file first, then one transaction."""
+        batch, self.batch = self.batch, []
+        if not batch:
+            return
+        good = [o for o in batch if o.picture is not None]
+        results = [result_of(o) for o in batch]
+        blocks: dict[str, np.ndarray] = {}
+        if good and good[0].features:
+            blocks = {name: np.stack([o.features[name] for o in good]) for name in good[0].features}
+        self.store.contents.record(results, blocks, dtype="float16")
+        self.report.embedded += len(good)
+        self.report.problems += len(batch) - len(good)
+        self.committed = time.monotonic()
+
+    def remove_missing(self) -> None:
+        """Files that are gone leave search; their judgements stay."""
+        if self.missing:
+            self.store.items.remove(sorted(self.missing))
+            self.report.removed = len(self.missing)
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            self.progress(min(self.done, self.total), self.total)
+
+
+def result_of(outcome: Outcome) -> Result:
+    """What the catalogue keeps of an outcome: facts, embedded and automatic tags, thumbnail."""
+    picture = outcome.picture
+    if picture is None:
+        return Result(outcome.key, problem=outcome.problem)
+    facts = picture.metadata
+    tags = [Text(word, "embedded") for word in facts.keywords]
+    tags += [Text(name, "auto", score) for name, score in auto_tags(outcome.features)]
+    extra: Mapping[str, object] = {"place": list(facts.place)} if facts.place else {}
+    return Result(
+        outcome.key,
+        width=picture.width,
+        height=picture.height,
+        format=picture.format,
+        taken=facts.taken or None,
+        camera=facts.camera or None,
+        metadata=extra,
+        tags=tags,
+        captions=[Text(facts.caption, "embedded")] if facts.caption.strip() else [],
+        thumbnails={"small": picture.thumbnail},
+    )
+
+
+def auto_tags(features: Mapping[str, np.ndarray]) -> list[tuple[str, float]]:
+    """The deep network's best class names, where it is fairly sure."""
+    logits = features.get("logits")
+    return [] if logits is None else class_tags(logits)

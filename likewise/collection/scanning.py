@@ -1,0 +1,109 @@
+"""Which picture files a folder holds: names, sizes and times, without opening them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from likewise.store import Seen
+from likewise.types import DataProblem
+
+EXTENSIONS = frozenset(
+    b".jpg .jpeg .jpe .jfif .png .gif .webp .avif .bmp .dib .tif .tiff .heic .heif".split()
+)
+_MAGIC = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF", b"BM", b"II*\x00", b"MM\x00*")
+
+
+@dataclass
+class Scan:
+    """What a walk over the folder found."""
+
+    files: list[Seen] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    """Folders that could not be listed, with the reason."""
+
+
+def scan(folder: bytes, leave_out: bytes | None = None) -> Scan:
+    """Walk a folder recursively.
+
+    Hidden files and folders, and the data folder, are passed over; links are followed,
+    each real folder once, so that loops end.
+
+    Parameters
+    ----------
+    folder
+        The collection's folder, absolute.
+    leave_out
+        The data folder, which is never scanned.
+    """
+    result = Scan()
+    try:
+        root = os.stat(folder)
+    except OSError as error:
+        raise DataProblem(
+            f"The folder {os.fsdecode(folder)} cannot be reached ({error.strerror}); nothing was "
+            "changed. Mount or restore it and run this again."
+        ) from None
+    skip = _identity(leave_out) if leave_out else None
+    result.files.extend(_walk(folder, b"", {(root.st_dev, root.st_ino)}, skip, result.unreadable))
+    return result
+
+
+def _walk(
+    top: bytes,
+    below: bytes,
+    visited: set[tuple[int, int]],
+    skip: tuple[int, int] | None,
+    unreadable: list[str],
+) -> Iterator[Seen]:
+    waiting = [below]
+    while waiting:
+        here = waiting.pop()
+        where = os.path.join(top, here) if here else top
+        try:
+            with os.scandir(where) as listing:
+                entries = sorted(listing, key=lambda e: e.name)
+        except OSError as error:
+            unreadable.append(f"{os.fsdecode(here or top)}: {error.strerror}")
+            continue
+        folders = []
+        for entry in entries:
+            if entry.name.startswith(b"."):
+                continue
+            path = os.path.join(here, entry.name) if here else entry.name
+            try:
+                facts = entry.stat()
+            except OSError:
+                continue  # a dangling link, or gone since the folder was listed
+            if stat.S_ISDIR(facts.st_mode):
+                identity = (facts.st_dev, facts.st_ino)
+                if identity != skip and identity not in visited:
+                    visited.add(identity)
+                    folders.append(path)
+            elif stat.S_ISREG(facts.st_mode) and _may_be_picture(entry, facts.st_size):
+                yield Seen(path, facts.st_size, facts.st_mtime_ns)
+        waiting.extend(reversed(folders))
+
+
+def _may_be_picture(entry: os.DirEntry[bytes], size: int) -> bool:
+    extension = os.path.splitext(entry.name)[1].lower()
+    if extension in EXTENSIONS:
+        return True
+    if extension or size < 12:
+        return False
+    try:  # no extension at all: look at the first bytes
+        with open(entry.path, "rb") as file:
+            head = file.read(12)
+    except OSError:
+        return False
+    return head.startswith(_MAGIC) or head[4:8] == b"ftyp"
+
+
+def _identity(path: bytes) -> tuple[int, int] | None:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
