@@ -13,6 +13,7 @@ from likewise.types import Registry
 SIMILARITIES = Registry(
     {
         "plain": "likewise.learners.plain:Plain",
+        "top-precision": "likewise.learners.top_precision:TopPrecision",
     }
 )
 

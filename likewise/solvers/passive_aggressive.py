@@ -8,13 +8,13 @@ passive-aggressive step of OASIS.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Ids = NDArray[np.int64]
 
 
@@ -38,27 +38,25 @@ def rank_svm(
     passes: int = 50,
     seed: int = 0,
 ) -> Fit:
-    """min 1/2 |W - W0|^2 + C sum max(0, 1 - z'W(better - worse)) over triplets.
+    """Minimise 1/2 |W - W0|^2 + C sum max(0, 1 - z'W(better - worse)) over triplets.
 
-    Stops at a duality gap of ``tolerance`` of the start's objective, or after ``passes``.
+    Stops at a duality gap of ``tolerance`` times P(W0), or after ``passes``.
     """
     z, x, w0 = _arrays(queries, items, prior, diagonal)
     w = w0.copy()
     alpha = np.zeros(len(triplets[0]))
     rng = np.random.default_rng(seed)
-    upper = start = cost * len(alpha) + float(np.abs(w0).sum())
+    start = upper = cost * float(_hinge(z, x, *triplets, np.atleast_2d(w), diagonal))
     lower = 0.0
-    for number in range(passes):
-        order = rng.permutation(len(alpha))
-        hinge = _steps(order, z, x, *triplets, alpha, np.atleast_2d(w), diagonal, cost, False)
-        hinge = _hinge(z, x, *triplets, np.atleast_2d(w), diagonal)
-        moved = w - w0
-        upper = float(0.5 * (moved**2).sum() + cost * hinge)
-        lower = float(alpha.sum() - (w0 * moved).sum() - 0.5 * (moved**2).sum())
-        if number == 0:
-            start = max(upper, 1e-300)
+    for _ in range(passes):
         if upper - lower <= tolerance * start:
             break
+        order = rng.permutation(len(alpha))
+        _steps(order, z, x, *triplets, alpha, np.atleast_2d(w), diagonal, cost, False)
+        moved = w - w0
+        hinge = _hinge(z, x, *triplets, np.atleast_2d(w), diagonal)
+        upper = float(0.5 * (moved**2).sum() + cost * hinge)
+        lower = float(alpha.sum() - (w0 * moved).sum() - 0.5 * (moved**2).sum())
     return Fit(w, upper, max(upper - lower, 0.0))
 
 

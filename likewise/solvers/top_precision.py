@@ -28,7 +28,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Finder = Callable[[Floats, int], NDArray[np.int64]]
 """Takes a surrogate W'z_i a query and k; gives rows of irrelevant items, -1 where fewer."""
 
@@ -73,6 +73,8 @@ class Pairs(NamedTuple):
     @classmethod
     def of(cls, relevance: Any) -> Pairs:
         """From a matrix, queries x items: above 0 relevant, 0 irrelevant, below 0 left out."""
+        if isinstance(relevance, Pairs):
+            return relevance
         rows = sparse.csr_array(relevance)
         parts = []
         for keep in (rows.data > 0, rows.data < 0):
@@ -176,11 +178,9 @@ def objective(
     return _primal(loss, weights, prior, cost)
 
 
-def mean_top_precision(
-    queries: Floats, items: Floats, relevance: Any | Pairs, weights: Floats
-) -> float:
+def mean_top_precision(queries: Floats, items: Floats, relevance: Any, weights: Floats) -> float:
     """Mean share of relevant items that score strictly above the top irrelevant one (eq. 3)."""
-    pairs = relevance if isinstance(relevance, Pairs) else Pairs.of(relevance)
+    pairs = Pairs.of(relevance)
     z, x = np.ascontiguousarray(queries), np.ascontiguousarray(items)
     above = Look.at(z, x, pairs, weights, 1, None).above
     return float(np.mean(above / np.maximum(np.diff(pairs.start), 1))) if len(above) else 0.0
@@ -192,9 +192,7 @@ def surrogates(queries: Floats, weights: Floats) -> Floats:
     return out
 
 
-def score_blocks(
-    queries: Floats, items: Floats, weights: Floats
-) -> Iterator[tuple[slice, Floats]]:
+def score_blocks(queries: Floats, items: Floats, weights: Floats) -> Iterator[tuple[slice, Floats]]:
     """Z W X' a few queries at a time, so that memory stays bounded."""
     step = max(1, BLOCK_BYTES // max(1, items.itemsize * len(items)))
     v = surrogates(queries, weights)
@@ -276,14 +274,12 @@ def _resume(dual: Dual | None, pairs: Pairs, n: int) -> tuple[Floats, Sets, int]
     return dual.a.astype(np.float64).copy(), sets, dual.rounds
 
 
-def _weights(
-    z: Floats, x: Floats, pairs: Pairs, a: Floats, sets: Sets, diagonal: bool
-) -> Floats:
+def _weights(z: Floats, x: Floats, pairs: Pairs, a: Floats, sets: Sets, diagonal: bool) -> Floats:
     """sum_i z_i u_i' of a dual point (equation 12, reduced)."""
     shape = (len(z), len(x))
     plus = sparse.csr_array((a, pairs.item, pairs.start), shape=shape)
     minus = sparse.csr_array((sets.mass, sets.item, sets.start), shape=shape)
-    u = plus @ x - minus @ x
+    u: Floats = np.asarray(plus @ x) - np.asarray(minus @ x)
     out: Floats = (z * u).sum(axis=0) if diagonal else z.T @ u
     return out
 
@@ -328,7 +324,7 @@ def _scan(scores, first, start, item, out_start, out_item, loss, above, top):  #
             if s[k] > values[least]:
                 values[least] = s[k]
                 top[i, least] = k
-                least = np.argmin(values)
+                least = int(np.argmin(values))
         best = values.max()
         total = 0.0
         count = 0

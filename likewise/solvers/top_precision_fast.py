@@ -46,7 +46,7 @@ def descend(
     share: int = 8,
     epochs: int = 40,
     patience: int = 6,
-    held_out: tuple[Floats, Any] | None = None,
+    held_out: tuple[Floats, Floats, Any] | None = None,
     seed: int = 0,
 ) -> FastFit:
     """Averaged mini-batch descent on P(W).
@@ -63,7 +63,7 @@ def descend(
     epochs, patience
         At most so many passes over the queries; stop so many after the best one.
     held_out
-        Queries, and their relevance over the same items, that decide when to stop.
+        Queries, items and relevance that decide when to stop.
     """
     z, x = (np.ascontiguousarray(m, dtype=np.float32) for m in (queries, items))
     n, d = z.shape
@@ -74,7 +74,7 @@ def descend(
     pull_back = 1.0 / (cost * max(1, len(pairs.item)))
     unit = _mean_square(z) * _mean_square(x)
     rate = step / unit if unit > 0 else 0.0
-    judge = _Judge(x, held_out)
+    judge = _Judge(held_out)
     best_w, best, best_epoch, done = w0, -1.0, 0, 0
     rng = np.random.default_rng(seed)
     moved = 0.0
@@ -104,21 +104,18 @@ def descend(
             break
     final = objective(z.astype(np.float64), x.astype(np.float64), pairs, best_w, w0, cost)
     size = float(np.linalg.norm(w))
-    return FastFit(
-        best_w, final, moved / size if size else 0.0, tuple(judge.values), best_epoch
-    )
+    return FastFit(best_w, final, moved / size if size else 0.0, tuple(judge.values), best_epoch)
 
 
 class _Judge:
     """Top precision on held-out queries, remembered epoch by epoch."""
 
-    def __init__(self, items: Any, held_out: tuple[Floats, Any] | None) -> None:
+    def __init__(self, held_out: tuple[Floats, Floats, Any] | None) -> None:
         self.active = held_out is not None and len(held_out[0]) > 0
         self.values: list[float] = []
         if held_out is not None and self.active:
-            self._items = items
-            self._queries = np.ascontiguousarray(held_out[0], dtype=np.float32)
-            self._pairs = Pairs.of(held_out[1])
+            self._queries, self._items = (np.asarray(m, np.float32) for m in held_out[:2])
+            self._pairs = Pairs.of(held_out[2])
 
     def __call__(self, weights: Floats) -> float:
         if not self.active:
@@ -151,7 +148,7 @@ def _slopes(scores, rows, start, item, out_start, out_item, share):  # type: ign
             if s[k] > values[least]:
                 values[least] = s[k]
                 top[least] = k
-                least = np.argmin(values)
+                least = int(np.argmin(values))
         best = values.max()
         s[:] = 0.0
         count = 0
