@@ -1,0 +1,127 @@
+"""Deep features: EfficientNet-Lite0 by onnxruntime, two blocks from one pass.
+
+* ``deep``: the 1,280 pooled activations, each in [0, 6] (ReLU6), no normalisation.
+* ``logits``: the 1,000 ImageNet logits before the softmax, roughly in [-10, 20]; they serve
+  as the stand-in for the fc8 layer of Yao et al. and give automatic tags.
+
+A picture is squashed to 224 x 224 by an antialiased bicubic filter and becomes
+(x - 127) / 128.  Invariant to nothing by construction; by training, fairly stable under small
+shifts, mirror images, exposure and JPEG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.features.deep_graph import CLASSES, GRAPH_VERSION, POOLED, SIZE, graph_bytes
+from likewise.features.pictures import Batch, Picture
+
+CHUNK = 16
+"""Pictures a run of the network: more gain nothing on a CPU and cost memory."""
+
+
+class Network:
+    """The network itself; made when first used, one session a process.
+
+    Parameters
+    ----------
+    precision
+        ``float32``, or ``int8``: about twice as fast on a CPU with VNNI instructions.
+    threads
+        Threads of one pass; 1 is right where several processes share the cores.
+    folder
+        Where the graph is cached; the user's cache folder unless told otherwise.
+    """
+
+    def __init__(
+        self, precision: str = "float32", *, threads: int = 1, folder: Path | None = None
+    ) -> None:
+        self.precision, self.threads, self.folder = precision, threads, folder
+        self._session: Any = None
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the numbers would."""
+        return f"efficientnet-lite0-{GRAPH_VERSION}-{self.precision}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a session cannot cross to another process; the other side makes its own
+        return {**self.__dict__, "_session": None}
+
+    def both(
+        self, pictures: Sequence[Picture]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """(pooled, logits) of the pictures."""
+        tensor = Batch.of(pictures).bicubic(SIZE)
+        pooled = np.empty((len(tensor), POOLED), dtype=np.float32)
+        logits = np.empty((len(tensor), CLASSES), dtype=np.float32)
+        session = self._opened()
+        for at in range(0, len(tensor), CHUNK):
+            part = slice(at, at + CHUNK)
+            pooled[part], logits[part] = session.run(
+                ["pooled", "logits"], {"pictures": tensor[part]}
+            )
+        return pooled, logits
+
+    def _opened(self) -> Any:
+        if self._session is None:
+            self._session = open_session(
+                graph_bytes(self.precision, folder=self.folder), self.threads
+            )
+        return self._session
+
+
+def open_session(model: bytes | str, threads: int) -> Any:
+    """An onnxruntime session on the CPU that keeps to its threads and its memory."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # idle threads must sleep: other processes want the cores
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+class Deep:
+    """The 1,280 pooled activations of the network, each in [0, 6]."""
+
+    name: ClassVar[str] = "deep"
+    dim = POOLED
+
+    def __init__(self, network: Network | None = None) -> None:
+        self.network = network or Network()
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the numbers would."""
+        return self.network.version
+
+    def __call__(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+        """One row of 1,280 a picture."""
+        return self.network.both(pictures)[0]
+
+
+class Logits:
+    """The 1,000 ImageNet logits of the network."""
+
+    name: ClassVar[str] = "logits"
+    dim = CLASSES
+
+    def __init__(self, network: Network | None = None) -> None:
+        self.network = network or Network()
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the numbers would."""
+        return self.network.version
+
+    def __call__(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+        """One row of 1,000 a picture."""
+        return self.network.both(pictures)[1]

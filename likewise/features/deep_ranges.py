@@ -1,0 +1,1 @@
+RANGES: dict[str, tuple[float, float]] = {}
