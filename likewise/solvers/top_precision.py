@@ -15,7 +15,8 @@ So nothing here ever lists triplets: a query owns one vector ``u_i`` and the few
 items that carry mass.  A *round* scores everything once by blocked matrix products, which
 gives the exact P and therefore a certified gap, and puts each query's top irrelevant items
 into its working set.  Then come *sweeps*: query by query, pair steps with a closed-form
-length raise the dual, on a and b together once a round, on b alone in between.
+length raise the dual; after the first sweep of a round only for relevant items that the
+first one moved or found near the margin.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ Finder = Callable[[Floats, int], NDArray[np.int64]]
 """Takes a surrogate W'z_i a query and k; gives rows of irrelevant items, -1 where fewer."""
 
 BLOCK_BYTES = 48 << 20
+"""Scores that are held at a time."""
+
+NEAR = 0.2
+"""Relevant items whose violation of the margin is smaller stay in all sweeps of a round."""
 
 
 class Dual(NamedTuple):
@@ -78,7 +83,8 @@ class Pairs(NamedTuple):
         rows = sparse.csr_array(relevance)
         parts = []
         for keep in (rows.data > 0, rows.data < 0):
-            kept = sparse.csr_array((keep, rows.indices, rows.indptr), shape=rows.shape)
+            flat = (keep, rows.indices.copy(), rows.indptr.copy())
+            kept = sparse.csr_array(flat, shape=rows.shape)
             kept.eliminate_zeros()
             kept.sort_indices()
             parts += [kept.indptr.astype(np.int64), kept.indices.astype(np.int64)]
@@ -150,11 +156,12 @@ def solve(
             break
         sets = sets.joined(look.top)
         order = np.random.default_rng([seed, reached])
+        live = np.ones(len(a), np.bool_)
         for sweep in range(sweeps):
             _sweep(
-                order.permutation(len(z)), z, x, w if not diagonal else w[None, :], diagonal,
+                order.permutation(len(z)), z, x, np.atleast_2d(w), diagonal,
                 pairs.start, pairs.item, a, sets.start, sets.item, sets.mass,
-                cost, sweep == 0, bool(reached % 2),
+                cost, live, sweep == 0, bool(reached % 2),
             )  # fmt: skip
         reached += 1
     if not certified and (primal := objective(z, x, pairs, w, w0, cost)) <= best:
@@ -415,9 +422,12 @@ def _length(violation, bend, a, b, cost):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=True)
 def _sweep(  # type: ignore[no-untyped-def]
-    order, z, x, w, diagonal, start, item, a, set_start, set_item, mass, cost, both, backwards
+    order, z, x, w, diagonal, start, item, a, set_start, set_item, mass, cost, live, first, backwards
 ):
-    """One pass over the queries; on a and b where ``both``, else on b alone."""
+    """One pass over the queries and the relevant items that are alive.
+
+    The ``first`` one of a round decides who is: those near the margin, and those it moves.
+    """
     d = x.shape[1]
     for i in order:
         if diagonal:
@@ -432,11 +442,15 @@ def _sweep(  # type: ignore[no-untyped-def]
         u = np.zeros(d)
         move = np.empty(d)
         _settle(b, score, gram, gain, near, v, h, u, 50)
-        count = start[i + 1] - start[i] if both else 0
-        for step_number in range(count):
+        for step_number in range(start[i + 1] - start[i]):
             j = start[i + 1] - 1 - step_number if backwards else start[i] + step_number
+            if not live[j]:
+                continue
             own = _dot(x[item[j]], v)
-            k = _choose(1.0 + score.max() - own, a[j], cost, b, score)
+            violation = 1.0 + score.max() - own
+            k = _choose(violation, a[j], cost, b, score)
+            if first:
+                live[j] = k >= 0 or abs(violation) < NEAR
             if k < 0:
                 continue
             bend = 0.0
