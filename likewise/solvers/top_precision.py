@@ -422,7 +422,21 @@ def _length(violation, bend, a, b, cost):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=True)
 def _sweep(  # type: ignore[no-untyped-def]
-    order, z, x, w, diagonal, start, item, a, set_start, set_item, mass, cost, live, first, backwards
+    order,
+    z,
+    x,
+    w,
+    diagonal,
+    start,
+    item,
+    a,
+    set_start,
+    set_item,
+    mass,
+    cost,
+    live,
+    first,
+    backwards,
 ):
     """One pass over the queries and the relevant items that are alive.
 
