@@ -43,7 +43,7 @@ def descend(
     diagonal: bool = False,
     step: float = 1.0,
     batch: int = 10,
-    share: int = 4,
+    share: int = 3,
     epochs: int = 40,
     patience: int = 6,
     held_out: tuple[Floats, Floats, Any] | None = None,
