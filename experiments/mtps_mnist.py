@@ -44,7 +44,7 @@ def make_split(pixels: Any, labels: Any, sizes: tuple[int, int, int, int], seed:
     def of(rows: Any) -> tuple[Any, Any]:
         return space.transform({"pixels": pixels[rows]}).astype(np.float64), labels[rows]
 
-    return Split(space, *of(parts[0]), *(of(part) for part in parts[1:]))
+    return Split(space, {"pixels": 1.0}, *of(parts[0]), *(of(part) for part in parts[1:]))
 
 
 def toy(seed: int) -> tuple[Any, Any]:

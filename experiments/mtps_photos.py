@@ -27,10 +27,10 @@ def main(report: Report) -> None:
     report.say("The paper's sets, Indoor (67 classes) and Caltech256, are not here.")
     for method, value, how in PAPER:
         report.row(method=f"paper, {method}", set="caltech256", paper=value, note=how)
-    for name, queries in QUERIES.items():
+    sets = ["swatches"] if report.quick else list(QUERIES)
+    for name in sets:
         features, labels = photo_features(name, report), photos(name, report).labels
-        if report.quick:
-            queries = (30, 20, 30)
+        queries = (30, 20, 30) if report.quick else QUERIES[name]
         done = []
         for number in range(1 if report.quick else SPLITS):
             split = make_split(features, labels, queries, report.seed + number)
@@ -39,22 +39,19 @@ def main(report: Report) -> None:
 
 
 def make_split(features: Any, labels: Any, queries: tuple[int, ...], seed: int) -> Split:
-    """Training, validation and test queries; the rest are the items, and the PCA sees only them.
-
-    Plain block weights go into the vectors as their roots, so that the prior of every method,
-    the identity, is plain similarity; blocks of weight 0 keep a small say to be learned.
-    """
+    """Training, validation and test queries; the rest are the items, and the PCA sees only them."""
     order = np.random.default_rng(seed).permutation(len(labels))
     parts = np.split(order, np.cumsum(queries))
     items = parts.pop()
     space = Blocks.fit({b: f[items] for b, f in features.items()}, {b: SPECS[b] for b in features})
-    root = np.sqrt(np.maximum(space.spread({b: WEIGHTS[b] for b in space.names}), 1e-2))
 
     def of(rows: Any) -> tuple[Any, Any]:
         vectors = space.transform({block: f[rows] for block, f in features.items()})
-        return vectors.astype(np.float64) * root, labels[rows]
+        return vectors.astype(np.float64), labels[rows]
 
-    return Split(space, *of(items), *(of(part) for part in parts))
+    return Split(
+        space, {b: WEIGHTS[b] for b in features}, *of(items), *(of(part) for part in parts)
+    )
 
 
 if __name__ == "__main__":

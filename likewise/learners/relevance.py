@@ -7,7 +7,7 @@ rest counted and named.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -19,7 +19,7 @@ from scipy import sparse
 
 from likewise.solvers.top_precision import Floats, Pairs
 from likewise.spaces import Blocks
-from likewise.types import BadInput, IdArray, Index, Preferences, Surrogate, as_matrix
+from likewise.types import BadInput, FloatArray, IdArray, Index, Preferences, Surrogate, as_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +109,18 @@ def prepare(
     queries: Any,
     query_labels: Any,
     space: Blocks | None,
+    block_weights: Mapping[str, float] | None,
     max_queries: int,
     rng: np.random.Generator,
-) -> tuple[Blocks, Task]:
-    """What every learner here begins with: its space (one block if none) and its task."""
+) -> tuple[Blocks, FloatArray, Task]:
+    """What every learner here begins with: its space (one block if none), the plain weight of
+    each dimension (1 if none is given), and its task.
+    """
     x = as_matrix(X, name="items")
     chosen = space if space is not None else Blocks.identity({"x": x.shape[1]})
     x = as_matrix(x, dim=chosen.dim, name="items")
-    return chosen, make_task(x, y, queries, query_labels, max_queries, rng)
+    w0 = np.ones(chosen.dim) if block_weights is None else chosen.spread(block_weights)
+    return chosen, w0, make_task(x, y, queries, query_labels, max_queries, rng)
 
 
 def make_task(

@@ -233,8 +233,9 @@ class TopPrecisionLearner(BaseEstimator):
         started = time.perf_counter()
         self._check()
         rng = np.random.default_rng(self.seed)
-        space, task = prepare(X, y, queries, query_labels, self.space, self.max_queries, rng)
-        w0 = self._plain(space)
+        space, w0, task = prepare(
+            X, y, queries, query_labels, self.space, self.block_weights, self.max_queries, rng
+        )
         self.dual_: Dual | None = None
         if not len(task):
             self._fall_back(space, w0, task, started)
@@ -265,11 +266,6 @@ class TopPrecisionLearner(BaseEstimator):
             raise BadInput("A rank is a whole number above 0, and only a full W can have one.")
         if not 0 <= self.held_out < 1:
             raise BadInput("held_out is a share of the queries: at least 0 and below 1.")
-
-    def _plain(self, space: Blocks) -> FloatArray:
-        if self.block_weights is None:
-            return np.ones(space.dim)
-        return space.spread(self.block_weights)
 
     def _choose(
         self, train: Task, held: Task, w0: FloatArray

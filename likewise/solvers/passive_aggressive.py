@@ -40,21 +40,26 @@ def rank_svm(
 ) -> Fit:
     """Minimise 1/2 |W - W0|^2 + C sum max(0, 1 - z'W(better - worse)) over triplets.
 
-    Stops at a duality gap of ``tolerance`` times P(W0), or after ``passes``.
+    Stops at a duality gap of ``tolerance`` times P(W0), or after ``passes``.  A pass goes
+    query by query, so that a triplet costs d numbers and only a query d x d.
     """
     z, x, w0 = _arrays(queries, items, prior, diagonal)
     w = w0.copy()
-    alpha = np.zeros(len(triplets[0]))
+    query, better, worse = triplets
+    order = np.argsort(query, kind="stable")
+    start = np.searchsorted(query[order], np.arange(len(z) + 1))
+    better, worse = better[order], worse[order]
+    alpha = np.zeros(len(order))
     rng = np.random.default_rng(seed)
-    start = upper = cost * float(_hinge(z, x, *triplets, np.atleast_2d(w), diagonal))
+    first = upper = cost * float(_hinge(z, x, start, better, worse, np.atleast_2d(w), diagonal))
     lower = 0.0
     for _ in range(passes):
-        if upper - lower <= tolerance * start:
+        if upper - lower <= tolerance * first:
             break
-        order = rng.permutation(len(alpha))
-        _steps(order, z, x, *triplets, alpha, np.atleast_2d(w), diagonal, cost, False)
+        turn = rng.permutation(len(z))
+        _pass(turn, z, x, start, better, worse, alpha, np.atleast_2d(w), diagonal, cost)
         moved = w - w0
-        hinge = _hinge(z, x, *triplets, np.atleast_2d(w), diagonal)
+        hinge = _hinge(z, x, start, better, worse, np.atleast_2d(w), diagonal)
         upper = float(0.5 * (moved**2).sum() + cost * hinge)
         lower = float(alpha.sum() - (w0 * moved).sum() - 0.5 * (moved**2).sum())
     return Fit(w, upper, max(upper - lower, 0.0))
@@ -68,13 +73,13 @@ def oasis(
     cost: float = 0.1,
     prior: Floats | None = None,
 ) -> Fit:
-    """One pass of passive-aggressive steps, in the order of the triplets."""
+    """One pass of passive-aggressive steps, in the order of the triplets.
+
+    The objective is the sum of the losses that were suffered on the way.
+    """
     z, x, w0 = _arrays(queries, items, prior, False)
     w = w0.copy()
-    alpha = np.zeros(len(triplets[0]))
-    order = np.arange(len(alpha))
-    suffered = _steps(order, z, x, *triplets, alpha, w, False, cost, True)
-    return Fit(w, float(suffered), float("nan"))
+    return Fit(w, float(_online(z, x, *triplets, w, cost)), float("nan"))
 
 
 def _arrays(
@@ -86,69 +91,85 @@ def _arrays(
     return z, x, w0
 
 
+# --------------------------------------------------------------------------
+# Kernels
+
+
 @njit(cache=True, fastmath=True)
-def _margin(z, x, better, worse, w, diagonal, move):  # type: ignore[no-untyped-def]
-    """z'W(better - worse); ``move`` becomes better - worse."""
-    d = len(z)
-    for t in range(d):
-        move[t] = x[better, t] - x[worse, t]
-    total = 0.0
+def _surrogate(z, w, diagonal):  # type: ignore[no-untyped-def]
+    """W'z, and how much of a change of u goes into it, a number a dimension."""
     if diagonal:
-        for t in range(d):
-            total += w[0, t] * z[t] * move[t]
-        return total
-    for p in range(d):
-        if z[p] != 0.0:
-            row = 0.0
-            for t in range(d):
-                row += w[p, t] * move[t]
-            total += z[p] * row
-    return total
+        return w[0] * z, z * z
+    return np.dot(z, w), np.full(len(z), np.dot(z, z))
 
 
 @njit(cache=True, fastmath=True)
-def _hinge(z, x, query, better, worse, w, diagonal):  # type: ignore[no-untyped-def]
+def _difference(v, h, good, bad, move):  # type: ignore[no-untyped-def]
+    """Margin and curvature along good - bad, which is left in ``move``."""
+    margin = 0.0
+    bend = 0.0
+    for t in range(len(v)):
+        move[t] = good[t] - bad[t]
+        margin += v[t] * move[t]
+        bend += h[t] * move[t] * move[t]
+    return margin, bend
+
+
+@njit(cache=True, fastmath=True)
+def _hinge(z, x, start, better, worse, w, diagonal):  # type: ignore[no-untyped-def]
+    """Sum of the hinge losses of all triplets."""
     move = np.empty(x.shape[1])
     total = 0.0
-    for t in range(len(query)):
-        total += max(0.0, 1.0 - _margin(z[query[t]], x, better[t], worse[t], w, diagonal, move))
+    for i in range(len(z)):
+        v, h = _surrogate(z[i], w, diagonal)
+        for t in range(start[i], start[i + 1]):
+            total += max(0.0, 1.0 - _difference(v, h, x[better[t]], x[worse[t]], move)[0])
     return total
 
 
 @njit(cache=True, fastmath=True)
-def _steps(order, z, x, query, better, worse, alpha, w, diagonal, cost, online):  # type: ignore[no-untyped-def]
-    """One pass; ``online`` leaves out the lower bound on alpha's memory of earlier passes."""
+def _pass(turn, z, x, start, better, worse, alpha, w, diagonal, cost):  # type: ignore[no-untyped-def]
+    """Every alpha once, the triplets of a query together."""
+    d = x.shape[1]
+    move = np.empty(d)
+    for i in turn:
+        v, h = _surrogate(z[i], w, diagonal)
+        u = np.zeros(d)
+        for t in range(start[i], start[i + 1]):
+            margin, bend = _difference(v, h, x[better[t]], x[worse[t]], move)
+            new = cost if margin < 1.0 else 0.0
+            if bend > 1e-300:
+                new = min(max(alpha[t] + (1.0 - margin) / bend, 0.0), cost)
+            change = new - alpha[t]
+            if change == 0.0:
+                continue
+            alpha[t] = new
+            for p in range(d):
+                v[p] += change * h[p] * move[p]
+                u[p] += change * move[p]
+        if diagonal:
+            w[0] += z[i] * u
+        else:
+            for p in range(d):
+                for t in range(d):
+                    w[p, t] += z[i, p] * u[t]
+
+
+@njit(cache=True, fastmath=True)
+def _online(z, x, query, better, worse, w, cost):  # type: ignore[no-untyped-def]
+    """OASIS: W += min(C, loss / |V|^2) V with V = z (better - worse)'."""
     d = x.shape[1]
     move = np.empty(d)
     suffered = 0.0
-    for t in order:
+    for t in range(len(query)):
         zi = z[query[t]]
-        slack = 1.0 - _margin(zi, x, better[t], worse[t], w, diagonal, move)
-        suffered += max(0.0, slack)
-        if online and slack <= 0:
+        v, h = _surrogate(zi, w, False)
+        margin, bend = _difference(v, h, x[better[t]], x[worse[t]], move)
+        if margin >= 1.0:
             continue
-        bend = 0.0
-        square = 0.0
+        suffered += 1.0 - margin
+        step = min(cost, (1.0 - margin) / bend) if bend > 1e-300 else 0.0
         for p in range(d):
-            bend += zi[p] * zi[p] * move[p] * move[p] if diagonal else move[p] * move[p]
-            square += zi[p] * zi[p]
-        if not diagonal:
-            bend *= square
-        if bend <= 1e-300:
-            if slack > 0:
-                alpha[t] = cost
-            continue
-        new = min(max(alpha[t] + slack / bend, 0.0), cost)
-        change = new - alpha[t]
-        alpha[t] = new
-        if change == 0.0:
-            continue
-        if diagonal:
-            for p in range(d):
-                w[0, p] += change * zi[p] * move[p]
-        else:
-            for p in range(d):
-                if zi[p] != 0.0:
-                    for s in range(d):
-                        w[p, s] += change * zi[p] * move[s]
+            for s in range(d):
+                w[p, s] += step * zi[p] * move[s]
     return suffered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from likewise.types import BadInput, FitReport
 
 
 class Oasis(BaseEstimator):
-    """Passive-aggressive steps on W from the identity, over random triplets.
+    """Passive-aggressive steps on W from diag(w0), over random triplets.
 
     Parameters
     ----------
     space
         The space of the picture vectors; one block of their length where not given.
+    block_weights
+        w0, the plain weights that it starts from; ones where not given.
     C
         The longest step (aggressiveness).
     steps
@@ -31,12 +34,14 @@ class Oasis(BaseEstimator):
     def __init__(
         self,
         space: Blocks | None = None,
+        block_weights: Mapping[str, float] | None = None,
         *,
         C: float = 0.1,
         steps: int = 100_000,
         max_queries: int = 400,
         seed: int = 0,
     ) -> None:
+        self.block_weights = block_weights
         self.space, self.C, self.steps = space, C, steps
         self.max_queries, self.seed = max_queries, seed
 
@@ -46,9 +51,11 @@ class Oasis(BaseEstimator):
         if self.C <= 0 or self.steps < 0:
             raise BadInput("C must be above 0 and steps at least 0.")
         rng = np.random.default_rng(self.seed)
-        space, task = prepare(X, y, queries, query_labels, self.space, self.max_queries, rng)
+        space, w0, task = prepare(
+            X, y, queries, query_labels, self.space, self.block_weights, self.max_queries, rng
+        )
         drawn = task.triplets(self.steps if len(task) else 0, rng)
-        fit = oasis(task.queries, task.items, drawn, cost=self.C, prior=np.eye(space.dim))
+        fit = oasis(task.queries, task.items, drawn, cost=self.C, prior=np.diag(w0))
         self.similarity_ = TopPrecision(space, fit.weights, None, "oasis")
         self.report_ = FitReport(
             method="OASIS",

@@ -7,6 +7,7 @@ random irrelevant item instead of the top one.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,16 @@ from likewise.types import BadInput, FitReport
 
 
 class BilinearRankSvm(BaseEstimator):
-    """min 1/2 |W - lambda I|^2 + C sum of hinge losses over sampled triplets.
+    """min 1/2 |W - lambda diag(w0)|^2 + C sum of hinge losses over sampled triplets.
 
     Parameters
     ----------
     space
         The space of the picture vectors; one block of their length where not given.
+    block_weights
+        w0, the plain weights that it starts from; ones where not given.
     C, lam
-        Weight of a triplet's loss, and of the identity in the prior.
+        Weight of a triplet's loss, and lambda of the prior.
     diagonal
         Learn one weight a dimension instead of a matrix.
     triplets
@@ -40,6 +43,7 @@ class BilinearRankSvm(BaseEstimator):
     def __init__(
         self,
         space: Blocks | None = None,
+        block_weights: Mapping[str, float] | None = None,
         *,
         C: float = 1e-2,
         lam: float = 1.0,
@@ -50,6 +54,7 @@ class BilinearRankSvm(BaseEstimator):
         max_queries: int = 400,
         seed: int = 0,
     ) -> None:
+        self.block_weights = block_weights
         self.space, self.C, self.lam, self.diagonal = space, C, lam, diagonal
         self.triplets, self.tolerance, self.passes = triplets, tolerance, passes
         self.max_queries, self.seed = max_queries, seed
@@ -62,15 +67,17 @@ class BilinearRankSvm(BaseEstimator):
         if self.C <= 0 or self.lam < 0:
             raise BadInput("C must be above 0 and lam at least 0.")
         rng = np.random.default_rng(self.seed)
-        space, task = prepare(X, y, queries, query_labels, self.space, self.max_queries, rng)
+        space, w0, task = prepare(
+            X, y, queries, query_labels, self.space, self.block_weights, self.max_queries, rng
+        )
         drawn = task.triplets(self.triplets if len(task) else 0, rng)
-        prior = self.lam * np.ones(space.dim)
+        prior = self.lam * w0
         fit = rank_svm(
             task.queries, task.items, drawn, cost=self.C, diagonal=self.diagonal,
             prior=prior if self.diagonal else np.diag(prior),
             tolerance=self.tolerance, passes=self.passes, seed=self.seed,
         )  # fmt: skip
-        weights = fit.weights if len(task) else np.ones(space.dim)
+        weights = fit.weights if len(task) else w0
         self.similarity_ = TopPrecision(space, weights, None, "rank-svm")
         self.report_ = FitReport(
             method="ranking SVM (diagonal)" if self.diagonal else "ranking SVM",
