@@ -14,6 +14,7 @@ SIMILARITIES = Registry(
     {
         "plain": "likewise.learners.plain:Plain",
         "bilinear": "likewise.learners.bilinear:Bilinear",
+        "top-precision": "likewise.learners.top_precision:TopPrecision",
     }
 )
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.learners import Plain
+from likewise.learners.top_precision import TopPrecision
 from likewise.spaces import Blocks, BlockSpec
 from likewise.types import Similarity
 
@@ -41,4 +42,15 @@ def plain(rng: np.random.Generator, dtype: Any) -> Example:
     return Example(Plain(space, weights), list(x[:3]), x)
 
 
-EXAMPLES: dict[str, Callable[[np.random.Generator, Any], Example]] = {"plain": plain}
+def top_precision(rng: np.random.Generator, dtype: Any) -> Example:
+    space, x = blocks(rng, dtype)
+    d = space.dim
+    factors = (rng.normal(size=(d, 2)), rng.normal(size=(d, 2)))
+    similarity = TopPrecision(space, rng.normal(size=(d, d)), factors, "fast")
+    return Example(similarity, list(x[:3]), x)
+
+
+EXAMPLES: dict[str, Callable[[np.random.Generator, Any], Example]] = {
+    "plain": plain,
+    "top-precision": top_precision,
+}
