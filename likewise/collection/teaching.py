@@ -10,10 +10,18 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.queries import Query
-from likewise.collection.searching import QueryPictures
+from likewise.collection.searching import QueryPictures, sum_of
 from likewise.collection.snapshot import Snapshot
-from likewise.store import Store, as_file
-from likewise.types import BadInput, Judgement, JudgementKind, NotFound, QueryRef, Surrogate
+from likewise.store import Store, as_file, as_key
+from likewise.types import (
+    BadInput,
+    Judgement,
+    JudgementKind,
+    NotFound,
+    QueryRef,
+    Similarity,
+    Surrogate,
+)
 
 
 class Teaching:
@@ -154,7 +162,44 @@ class Teaching:
         self._read_to = newest
 
     def refit(
-        self, query: Query, surrogate: Surrogate, snapshot: Snapshot
+        self,
+        query: Query,
+        surrogate: Surrogate | None,
+        snapshot: Snapshot,
+        similarity: Similarity,
     ) -> tuple[Surrogate, int] | None:
-        """The query's surrogate refitted from its own marks, and how many there are."""
-        return None
+        """The query's surrogate refitted from its own marks, and how many there are.
+
+        None where nothing was marked.  Words alone have no surrogate: then the relevant
+        pictures make one.
+        """
+        if query.vector is not None and not query.examples:
+            return None
+        marks = self.marks(query)
+        known = self._store.items.ids([as_key(path) for path in marks])
+        grades = {
+            known[key]: 1.0 if value > 0 else -1.0
+            for path, value in marks.items()
+            if (key := as_key(path)) in known and snapshot.holds(known[key])
+        }
+        if not grades:
+            return None
+        from likewise.learners.marks import MarkedQuery
+
+        ids = np.array(sorted(grades), dtype=np.int64)
+        signs = np.array([grades[i] for i in ids.tolist()])
+        codes = snapshot.codes(ids)
+        if surrogate is None:
+            if not (signs > 0).any():
+                return None
+            surrogate = sum_of([similarity.surrogate(x) for x in codes[signs > 0]])
+        own = self._store.items.ids([as_key(path) for path in query.own_items])
+        refitted = MarkedQuery(similarity, snapshot.background()).graded(
+            surrogate,
+            codes,
+            signs,
+            index=snapshot,
+            codes=snapshot.codes,
+            marked_ids=np.array([*ids.tolist(), *own.values()], dtype=np.int64),
+        )
+        return refitted, len(ids)
