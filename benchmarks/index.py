@@ -104,13 +104,12 @@ def overhead(
         engine.nprobe = index.probes
     groups = [queries[i : i + batch] for i in range(0, len(queries), batch)]
     asked = [surrogates(group) for group in groups]
-    rounds = 1 if report.quick else {1: 4, 100: 3}[batch]
     if batch == 1:
         ours = [lambda one=one: index.search(one[0], K) for one in asked]  # type: ignore[misc]
     else:
         ours = [lambda some=some: index.search_many(some, K) for some in asked]  # type: ignore[misc]
     theirs = [lambda x=x: engine.search(x, K) for x in groups]  # type: ignore[misc]
-    our_times, their_times = alternate(ours, theirs, rounds)
+    our_times, their_times = alternate(ours, theirs, 0.3 if report.quick else 15.0)
     p50, p99 = percentiles_ms(our_times)
     peer_p50, _ = percentiles_ms(their_times)
     report.row(
@@ -127,8 +126,8 @@ def overhead(
     )
 
 
-def alternate(ours: Calls, theirs: Calls, rounds: int) -> tuple[list[float], list[float]]:
-    """Times of two lists of calls, taken in turn.
+def alternate(ours: Calls, theirs: Calls, budget: float) -> tuple[list[float], list[float]]:
+    """Times of two lists of calls, taken in turn for so many seconds (three turns at least).
 
     Each side asks another question than the one before, so that neither finds the cache
     filled by the other's look at the same cells.
@@ -136,7 +135,10 @@ def alternate(ours: Calls, theirs: Calls, rounds: int) -> tuple[list[float], lis
     times: tuple[list[float], list[float]] = ([], [])
     ours[0](), theirs[0]()
     half = len(ours) // 2
-    for turn in range(rounds * len(ours)):
+    end = time.perf_counter() + budget
+    for turn in range(4000):
+        if turn >= 3 and time.perf_counter() > end:
+            break
         for side, calls, shift in ((0, ours, 0), (1, theirs, half)):
             call = calls[(turn + shift) % len(calls)]
             start = time.perf_counter()
@@ -173,9 +175,7 @@ def kind_rows(
         memory = resident_mib() - before
         for name, vectors in queries.items():
             asked = surrogates(vectors)
-            hits = [loaded.search(one, K) for one in asked[:5]]
-            times = []
-            hits = []
+            times, hits = [], []
             for one in asked:
                 start = time.perf_counter()
                 hits.append(loaded.search(one, K))
