@@ -7,6 +7,7 @@ under which its answers must be complete.
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -211,6 +212,22 @@ def test_sparse_surrogates_are_taken(kind: str, how: dict[str, Any]) -> None:
     one = index.search(Surrogate(thin), 5)
     other = index.search(Surrogate(thin.toarray()[0]), 5)
     np.testing.assert_array_equal(one.ids, other.ids)
+
+
+@every
+def test_searches_may_run_side_by_side(kind: str, how: dict[str, Any]) -> None:
+    x = clustered()
+    index = build(kind, how, x)
+    queries = [Surrogate(v) for v in x[:60]]
+
+    def ask(one: Surrogate) -> Any:
+        return index.search(one, 10, among=np.arange(0, 400, 2))
+
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(ask, queries))
+    for one, other in zip(together, map(ask, queries), strict=True):
+        np.testing.assert_array_equal(one.ids, other.ids)
+        np.testing.assert_array_equal(one.scores, other.scores)
 
 
 # -- saving ----------------------------------------------------------------------
