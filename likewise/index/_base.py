@@ -250,6 +250,8 @@ class BaseIndex(ABC):
             order = np.lexsort((ids, -scores))
             ids, scores = (np.take_along_axis(a, order, axis=1) for a in (ids, scores))
             scores += offsets[:, None]
+        if len(ids) == 1:
+            return [Hits(ids[0], scores[0])]
         return [Hits(i, s) for i, s in zip(ids, scores)]
 
     def _best_of_some(
