@@ -139,6 +139,35 @@ class Teaching:
         write_judgements(log, path, **options)
         return len(log)
 
+    # -- whom to ask what --------------------------------------------------------
+
+    def candidates(self, query: Query, count: int = 20, *, seed: int = 0) -> list[int]:
+        """Items worth judging for a query: nearest, farther out and random, none judged yet.
+
+        Where the nearest results are all relevant there is nothing to learn from them, so
+        half of the candidates come from a wider ring and from anywhere.
+        """
+        snapshot = self._snapshot()
+        if snapshot.plain is None:
+            return []
+        total = sum_of(
+            [
+                snapshot.plain.surrogate(self._pictures.vector(e.ref, snapshot)) * e.weight
+                for e in query.examples
+            ]
+        )
+        judged = set(self._store.items.ids([as_key(p) for p in self.marks(query)]).values())
+        own = set(self._store.items.ids([as_key(p) for p in query.own_items]).values())
+        hits = snapshot.search(total, 12 * count + len(judged) + len(own))
+        ranked = [i for i in hits.ids.tolist() if i not in judged | own]
+        rng = np.random.default_rng(seed)
+        near = ranked[: (count + 1) // 2]
+        ring = ranked[len(near) : 10 * count]
+        wide = [ring[i] for i in sorted(rng.permutation(len(ring))[: count // 3].tolist())]
+        taken = {*near, *wide, *judged, *own}
+        rest = [i for i in rng.permutation(snapshot.all_codes()[0]).tolist() if i not in taken]
+        return [*near, *wide, *rest[: max(0, count - len(near) - len(wide))]][:count]
+
     # -- marks at work -----------------------------------------------------------
 
     def marks(self, query: Query) -> dict[str, float]:
