@@ -9,7 +9,16 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, printable
+from likewise.cli.common import (
+    AsJson,
+    Data,
+    Where,
+    emit,
+    item_or_file,
+    opened,
+    plain_errors,
+    printable,
+)
 from likewise.types import BadInput
 
 
@@ -29,7 +38,7 @@ def label(
     Example: likewise label beach.jpg -n 20
     """
     with opened(where, data, write=True) as collection:
-        asked = collection.query(query)
+        asked = collection.query(item_or_file(query))
         candidates = collection.teaching.candidates(asked, count)
         done: list[int] = []
         for place, item in enumerate(candidates, start=1):
