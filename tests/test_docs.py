@@ -96,8 +96,9 @@ def blocks() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "code"), blocks(), ids=[page for page, _ in blocks()])
 def test_python_on_a_page_runs_from_top_to_bottom(page, code, tmp_path):
+    (tmp_path / "page.py").write_text(code, encoding="utf-8")  # children import it by name
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "page.py"],
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
         capture_output=True,
