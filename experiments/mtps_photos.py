@@ -8,6 +8,7 @@ here: its figures are printed for the direction only.
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def main(report: Report) -> None:
     report.say("The paper's sets, Indoor (67 classes) and Caltech256, are not here.")
     for method, value, how in PAPER:
         report.row(method=f"paper, {method}", set="caltech256", paper=value, note=how)
-    sets = ["swatches"] if report.quick else list(QUERIES)
+    sets = ["swatches"] if report.quick else report.settings.get("sets") or list(QUERIES)
     for name in sets:
         features, labels = photo_features(name, report), photos(name, report).labels
         queries = (30, 20, 30) if report.quick else QUERIES[name]
@@ -54,5 +55,9 @@ def make_split(features: Any, labels: Any, queries: tuple[int, ...], seed: int) 
     )
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sets", nargs="+", choices=list(QUERIES), help="only these sets")
+
+
 if __name__ == "__main__":
-    run("mtps_photos", main, __doc__)
+    run("mtps_photos", main, __doc__, options=options)
