@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 import likewise
+from likewise.cli import app
 from likewise.learners import SIMILARITIES
 from likewise.spaces import SPACES
 
@@ -33,6 +35,27 @@ def public_names() -> list[str]:
 @pytest.mark.parametrize("kind", sorted(SIMILARITIES))
 def test_every_similarity_is_documented(kind):
     assert f"`{kind}`" in TEXT[ROOT / "docs" / "concepts.md"]
+
+
+def commands() -> list[tuple[str, object]]:
+    group = typer.main.get_command(app)
+    found = []
+    for name, command in group.commands.items():
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            found.append((name, command))
+        else:
+            found += [(f"{name} {sub}", c) for sub, c in inner.items()]
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), commands(), ids=[n for n, _ in commands()])
+def test_every_command_is_documented_with_an_example_and_json(name, command):
+    assert f"`likewise {name}" in TEXT[ROOT / "docs" / "cli.md"]
+    assert f"Example: likewise {name}" in command.help
+    options = {option for p in command.params for option in p.opts}
+    assert "--json" in options
+    assert all(getattr(p, "help", None) for p in command.params if p.name != "help")
 
 
 @pytest.mark.parametrize("kind", sorted(SPACES))

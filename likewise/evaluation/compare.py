@@ -61,7 +61,7 @@ class Comparison:
 
     def text(self) -> str:
         """The table as plain text, and a line that says what the differences mean."""
-        keys = list(max(self.rows, key=len))  # the baseline's row is the short one
+        keys = max((list(row) for row in self.rows), key=len)  # the baseline's row is the short one
         cells = [keys, *([_cell(row.get(key)) for key in keys] for row in self.rows)]
         widths = [max(len(row[at]) for row in cells) for at in range(len(keys))]
         lines = [

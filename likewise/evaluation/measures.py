@@ -128,7 +128,10 @@ def ndcg(ranked: Ranked, cut: int | None = None, *, gains: str = "exponential") 
     linear = ranked.grades.astype(np.float64)
     value = _exponential(linear) if gains == "exponential" else linear
     # The ideal ranking has the same gains, the greatest first, at ranks 1, 2, 3, ...
-    ideal = value[np.lexsort((-value, ranked.query))] / np.log1p(ranked.place)
+    ordered = value
+    if len(value) and value.min() < value.max():  # class labels have one grade: no sort
+        ordered = value[np.lexsort((-value, ranked.query))]
+    ideal = ordered / np.log1p(ranked.place)
     ideal[ranked.place > cut] = 0.0
     best = _sum(ranked, ideal)
     return _known(ranked, _dcg(ranked, cut, value) / np.where(best > 0, best, 1.0))

