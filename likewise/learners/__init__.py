@@ -13,6 +13,7 @@ from likewise.types import Registry
 SIMILARITIES = Registry(
     {
         "plain": "likewise.learners.plain:Plain",
+        "metric": "likewise.learners.metric:Metric",
     }
 )
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.learners import Plain
-from likewise.spaces import Blocks, BlockSpec
+from likewise.learners.metric import Metric
+from likewise.spaces import Blocks, BlockSpec, Squared
 from likewise.types import Similarity
 
 
@@ -41,4 +42,13 @@ def plain(rng: np.random.Generator, dtype: Any) -> Example:
     return Example(Plain(space, weights), list(x[:3]), x)
 
 
-EXAMPLES: dict[str, Callable[[np.random.Generator, Any], Example]] = {"plain": plain}
+def metric(rng: np.random.Generator, dtype: Any) -> Example:
+    space, x = blocks(rng, dtype)
+    weights = rng.random(space.dim) * (rng.random(space.dim) < 0.8) + 1e-3
+    return Example(Metric(Squared(space), weights), list(x[:3]), x)
+
+
+EXAMPLES: dict[str, Callable[[np.random.Generator, Any], Example]] = {
+    "plain": plain,
+    "metric": metric,
+}
