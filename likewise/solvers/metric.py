@@ -142,11 +142,15 @@ def learn_metric(
     solved = ascend(None if alpha is None else start[tells], min(max_sweeps, PATIENCE))
     if _open(solved, tol) and not signed:
         cap, steps = C * factors[tells], rows[second[tells]] - rows[first[tells]]
-        openings = [solved.alpha]
-        with contextlib.suppress(np.linalg.LinAlgError):  # beyond the digits of its matrix
-            pairs = first[tells], second[tells], np.ones(len(cap)), cap
-            openings.insert(0, interior_alpha(-rows, *pairs, base, nonnegative=True, tol=0.1 * tol))
-        for opening in openings:
+        pairs = first[tells], second[tells], np.ones(len(cap)), cap
+        openings = []
+        for near_enough in (0.1 * tol, 1e3 * tol):
+            with contextlib.suppress(np.linalg.LinAlgError):  # beyond the digits of its matrix
+                openings.append(
+                    interior_alpha(-rows, *pairs, base, nonnegative=True, tol=near_enough)
+                )
+                break
+        for opening in (*openings, solved.alpha):
             found = active_set(steps, base, cap, opening, tol=tol).alpha
             closer = Ranking(*certify(steps, base, cap, found), solved.sweeps)
             solved = min(solved, closer, key=lambda one: one.gap)

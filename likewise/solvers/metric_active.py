@@ -36,7 +36,7 @@ def certify(
 
 
 def active_set(
-    A: Floats, prior: Floats, cap: Floats, alpha: Floats, *, tol: float, most: int = 200
+    A: Floats, prior: Floats, cap: Floats, alpha: Floats, *, tol: float, most: int = 1000
 ) -> Active:
     """Raise the dual from ``alpha`` until the gap is below ``tol * max(1, objective)``."""
     alpha = np.clip(alpha, 0, cap)
