@@ -65,9 +65,7 @@ class Metric:
         q = as_vector(query, dim=self.space.base.dim)
         w = self.weights.astype(q.dtype)
         offset = -float(self.weights @ np.square(q, dtype=np.float64))
-        return Surrogate(
-            np.concatenate([2 * w * q, -w]), offset, space=self.space.fingerprint
-        )
+        return Surrogate(np.concatenate([2 * w * q, -w]), offset, space=self.space.fingerprint)
 
     def score(self, query: Any, items: Any) -> FloatArray:
         """Minus the weighted squared distance, straight from the differences."""

@@ -162,9 +162,7 @@ def learn_metric(
     multipliers = np.zeros(len(first))
     multipliers[tells] = solved.alpha
     dropped = int(len(first) - tells.sum())
-    return MetricFit(
-        solved.w, multipliers, solved.objective, solved.gap, solved.sweeps, dropped
-    )
+    return MetricFit(solved.w, multipliers, solved.objective, solved.gap, solved.sweeps, dropped)
 
 
 def _open(solved: Ranking, tol: float) -> bool:

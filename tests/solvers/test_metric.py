@@ -34,9 +34,7 @@ def exact(rows, near, far, C, prior=None):
     P = sparse.csc_matrix(sparse.block_diag([sparse.eye(dim), sparse.csc_matrix((pairs, pairs))]))
     q = np.r_[-centre, np.full(pairs, C)]
     # -a.w - xi <= -1, -w <= 0, -xi <= 0
-    G = sparse.csc_matrix(
-        np.block([[-a, -np.eye(pairs)], [-np.eye(dim + pairs)]])
-    )
+    G = sparse.csc_matrix(np.block([[-a, -np.eye(pairs)], [-np.eye(dim + pairs)]]))
     h = np.r_[-np.ones(pairs), np.zeros(dim + pairs)]
     options = clarabel.DefaultSettings()
     options.verbose = False
