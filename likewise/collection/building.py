@@ -25,7 +25,9 @@ LARGE = 100_000
 BATCH = 8_192
 
 
-def read_features(store: Store, blocks: tuple[str, ...], contents: IdArray) -> dict[str, FloatArray]:
+def read_features(
+    store: Store, blocks: tuple[str, ...], contents: IdArray
+) -> dict[str, FloatArray]:
     """Raw features of contents, a matrix a block."""
     return {block: store.segments.read(block, contents) for block in blocks}
 

@@ -65,9 +65,7 @@ class SpatialColour:
         """One row of 756 a picture: the whole, then quarters, then sixteenths, row by row."""
         colours = quantised(Batch.of(pictures))
         finest = _cells(colours, LEVELS[-1][0])
-        rows = [
-            weight * _merged(finest, side).reshape(len(colours), -1) for side, weight in LEVELS
-        ]
+        rows = [weight * _merged(finest, side).reshape(len(colours), -1) for side, weight in LEVELS]
         return np.concatenate(rows, axis=1).astype(np.float32)
 
 
@@ -172,7 +170,7 @@ def _again(colours: Any, distance: int) -> Any:
     out = np.zeros((n, COLOURS), dtype=np.float32)
     same = np.empty((height, width), dtype=np.uint8)
     size = np.zeros((height, width), dtype=np.int64)
-    for dy in range(0, distance + 1):
+    for dy in range(distance + 1):
         for dx in range(-distance, distance + 1):
             if max(dy, abs(dx)) == distance and (dy > 0 or dx > 0):
                 left, right = max(0, -dx), min(width, width - dx)
@@ -183,7 +181,7 @@ def _again(colours: Any, distance: int) -> Any:
     for i in range(n):
         picture = colours[i]
         same[:] = 0
-        for dy in range(0, distance + 1):
+        for dy in range(distance + 1):
             for dx in range(-distance, distance + 1):
                 if max(dy, abs(dx)) == distance and (dy > 0 or dx > 0):
                     left, right = max(0, -dx), min(width, width - dx)

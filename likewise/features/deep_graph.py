@@ -139,9 +139,7 @@ def build(weights: Weights, precision: str = "float32", *, show: bool = False) -
         outputs += [
             helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in graph.open
         ]
-    pictures = helper.make_tensor_value_info(
-        "pictures", TensorProto.UINT8, ["n", SIZE, SIZE, 3]
-    )
+    pictures = helper.make_tensor_value_info("pictures", TensorProto.UINT8, ["n", SIZE, SIZE, 3])
     model = helper.make_model(
         helper.make_graph(graph.nodes, "efficientnet-lite0", [pictures], outputs, graph.constants),
         opset_imports=[helper.make_opsetid("", 17)],

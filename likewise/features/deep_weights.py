@@ -110,9 +110,7 @@ def read_checkpoint(stream: BinaryIO) -> Weights:
     tensors, keys = _read_values(stream), _read_values(stream)
     if not isinstance(tensors, dict) or not isinstance(keys, list):
         raise DataProblem("The checkpoint holds no dictionary of tensors; reinstall its package.")
-    dtypes = {
-        t.storage.key: t.storage.dtype for t in tensors.values() if isinstance(t, _Tensor)
-    }
+    dtypes = {t.storage.key: t.storage.dtype for t in tensors.values() if isinstance(t, _Tensor)}
     numbers = {key: _read_numbers(stream, dtypes.get(key)) for key in keys}
     return {
         name: _view(tensor, numbers[tensor.storage.key])

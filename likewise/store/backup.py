@@ -24,15 +24,16 @@ from likewise.store.files import (
     TEMPORARY,
     make_folder,
     plain_errors,
+    remove_file,
     sync_file,
     sync_folder,
     write_file,
 )
 from likewise.store.verify import Finding, named_files, verify
-from likewise.types import BadInput, DataProblem, NotFound
+from likewise.types import BadInput, Busy, DataProblem, NotFound
 
 NOTE = "backup.json"
-_TRIES = 5
+_TRIES = 50
 
 
 @dataclass(frozen=True)
@@ -59,17 +60,16 @@ def backup(
     """
     source, goal = Path(folder), Path(target)
     with plain_errors(goal), _aside(goal) as aside:
-        for attempt in range(_TRIES):
+        for _ in range(_TRIES):
             try:
                 copied = _copy_state(source, aside, link=link)
                 break
-            except FileNotFoundError:
-                # A file of the copied state was purged before its turn came: take a newer state.
-                _empty(aside)
-                if attempt == _TRIES - 1 or verify(source):
-                    raise DataProblem(
-                        f"Files of {source} are missing, so it cannot be backed up; run verify."
-                    ) from None
+            except FileNotFoundError as error:
+                # A file of the copied state was purged before its turn came: take a newer
+                # state.  What has been copied stays, so each try has less to do.
+                _must_be_purged(source, Path(str(error.filename)))
+        else:
+            raise Busy(f"Files of {source} change too fast to be backed up; try again later.")
         note = {"made": time.time(), "source": str(source.absolute()), "format": 1}
         text = json.dumps(note, indent=1).encode("utf-8", "replace")
         write_file(aside / NOTE, [text])
@@ -83,14 +83,22 @@ def restore(source: str | os.PathLike[str], folder: str | os.PathLike[str]) -> C
     if not (origin / NOTE).is_file():
         raise NotFound(f"{origin} is not a backup of likewise (it has no {NOTE}).")
     with plain_errors(goal), _aside(goal) as aside:
-        copied = _copy_state(origin, aside, link=False)
+        try:
+            copied = _copy_state(origin, aside, link=False)
+        except FileNotFoundError as error:
+            raise DataProblem(
+                f"The backup is damaged, so nothing was restored: {error.filename} is missing."
+            ) from None
         _must_be_sound(aside, "The backup is damaged, so nothing was restored")
     return Copied(goal, *copied)
 
 
 def _copy_state(source: Path, aside: Path, *, link: bool) -> tuple[int, int]:
+    """Copy one state of the catalogue and the files it names; gives their number and bytes."""
+    copy = aside / _catalogue.NAME
+    remove_file(copy)
     reader = Catalogue(source, write=False)
-    target = sqlite3.connect(aside / _catalogue.NAME, isolation_level=None)
+    target = sqlite3.connect(copy, isolation_level=None)
     try:
         with reader.reading() as db:
             db.backup(target)
@@ -100,16 +108,35 @@ def _copy_state(source: Path, aside: Path, *, link: bool) -> tuple[int, int]:
     finally:
         target.close()
         reader.close()
-    _sync(aside / _catalogue.NAME)
-    size = (aside / _catalogue.NAME).stat().st_size
+    _sync(copy)
     for named in files:
         path = aside / named.path
-        make_folder(path.parent)
-        _copy(source / named.path, path, link=link)
-        size += path.stat().st_size
-    for inner in {(aside / named.path).parent for named in files} | {aside}:
+        if not path.exists():
+            make_folder(path.parent)
+            _copy(source / named.path, path, link=link)
+    _drop_others(aside, {named.path for named in files})
+    paths = [copy, *(aside / named.path for named in files)]
+    for inner in {path.parent for path in paths}:
         sync_folder(inner)
-    return len(files) + 1, size
+    return len(paths), sum(path.stat().st_size for path in paths)
+
+
+def _drop_others(aside: Path, named: set[str]) -> None:
+    """Remove what an earlier try copied and the final state does not name."""
+    for path in aside.glob("*/*"):
+        if path.relative_to(aside).as_posix() not in named:
+            remove_file(path)
+
+
+def _must_be_purged(source: Path, lost: Path) -> None:
+    reader = Catalogue(source, write=False)
+    try:
+        with reader.reading() as db:
+            named = {source / entry.path for entry in named_files(db)}
+    finally:
+        reader.close()
+    if lost in named and not lost.exists():
+        raise DataProblem(f"{lost} is missing, so there is nothing whole to back up; run verify.")
 
 
 def _copy(source: Path, target: Path, *, link: bool) -> None:
@@ -121,7 +148,11 @@ def _copy(source: Path, target: Path, *, link: bool) -> None:
             except OSError as error:
                 if isinstance(error, FileNotFoundError):
                     raise
-    shutil.copyfile(source, target)
+    try:
+        shutil.copyfile(source, target)
+    except BaseException:
+        remove_file(target)  # half a file must not count as copied
+        raise
     _sync(target)
 
 
@@ -146,11 +177,6 @@ def _aside(goal: Path) -> Iterator[Path]:
         sync_folder(goal.absolute().parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _empty(folder: Path) -> None:
-    shutil.rmtree(folder)
-    folder.mkdir(mode=0o700)
 
 
 def _must_be_sound(folder: Path, sentence: str) -> None:

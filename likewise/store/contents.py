@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from likewise.store.catalogue import AMONG, Catalogue, id_list
 from likewise.store.fulltext import Words
 from likewise.store.segments import Segments
@@ -111,6 +113,7 @@ class Contents:
         blocks
             Matrix by block name, one row for each result *without a problem*, in order.
             Without blocks the contents are decoded but wait for vectors.
+            Contents that were forgotten meanwhile are left out.
         dtype
             How vectors are kept, see :meth:`Segments.append`.
 
@@ -119,13 +122,14 @@ class Contents:
         int or None
             Id of the new segment, if there were vectors.
         """
-        good = [result for result in results if not result.problem]
         every = [result.content for result in results]
         if len(set(every)) != len(every):
             raise BadInput("Each content may stand once in a batch of results.")
         segment = None
         with self._catalogue.transaction() as db:
             keys = self.sha256(every)
+            results, blocks = _still_known(results, blocks or {}, keys)
+            good = [result for result in results if not result.problem]
             for result in results:
                 for size, data in result.thumbnails.items():
                     self._thumbnails.put(keys[result.content], size, data)
@@ -176,6 +180,20 @@ class Contents:
             ):
                 found.setdefault(content, []).append(item)
         return found
+
+
+def _still_known(
+    results: Sequence[Result], blocks: Mapping[str, Any], keys: Mapping[int, str]
+) -> tuple[list[Result], dict[str, Any]]:
+    """Leave out contents that were forgotten while somebody worked on them."""
+    kept = [r.content in keys for r in results]
+    if all(kept):
+        return list(results), dict(blocks)
+    rows = [keep for keep, r in zip(kept, results) if not r.problem]
+    return (
+        [r for keep, r in zip(kept, results) if keep],
+        {name: np.asarray(x)[rows] for name, x in blocks.items()},
+    )
 
 
 def _row(r: Result) -> tuple[Any, ...]:

@@ -134,7 +134,7 @@ class Generations:
             if sha256_of(path) != generation.manifest:
                 return f"The manifest of index generation {generation.number} is damaged."
             listed = json.loads(path.read_bytes())["files"]
-            present = {p.name for p in generation.folder.iterdir()} - {MANIFEST}
+            present = _files(generation.folder) - {MANIFEST}
             if present != set(listed):
                 name = sorted(present ^ set(listed))[0]
                 return f"Index generation {generation.number} has one file too many or few: {name}."
@@ -186,16 +186,21 @@ class Generations:
             return int(row.fetchone()[0])
 
 
+def _files(folder: Path) -> set[str]:
+    return {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
+
+
 def _write_manifest(aside: Path, space: str, kind: str) -> str:
     files: dict[str, tuple[int, str]] = {}
-    for path in sorted(aside.iterdir()):
-        if not path.is_file() or path.name == MANIFEST:
-            raise BadInput(
-                f"An index generation is a flat folder of files; {path.name} is not one."
-            )
+    for path in sorted(p for p in aside.rglob("*") if p.is_symlink() or not p.is_dir()):
+        name = path.relative_to(aside).as_posix()
+        if path.is_symlink() or name == MANIFEST:
+            raise BadInput(f"An index generation is a folder of plain files; {name} is not one.")
         with open(path, "rb+") as file:
             sync_file(file.fileno())
-        files[path.name] = (path.stat().st_size, sha256_of(path))
+        files[name] = (path.stat().st_size, sha256_of(path))
+    for folder in sorted({aside / Path(name).parent for name in files}):
+        sync_folder(folder)
     if not files:
         raise BadInput("An index generation needs at least one file; let the index save itself.")
     text = json.dumps({"format": 1, "space": space, "kind": kind, "files": files}, indent=1)

@@ -221,17 +221,18 @@ def check(db: sqlite3.Connection, where: object, steps: Sequence[str] = STEPS) -
 
 
 def migrate(db: sqlite3.Connection, where: object, steps: Sequence[str] = STEPS) -> int:
-    """Walk the steps that are missing, each in one transaction; gives how many were walked."""
+    """Walk the steps that are missing, in one transaction; gives how many were walked."""
     empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
     if empty and version_of(db) == 0:
         db.execute(f"PRAGMA application_id = {APPLICATION}")
     check(db, where, steps)
     start = version_of(db)
-    for number in range(start, len(steps)):
+    if start < len(steps):
         # executescript would commit an open transaction first, so BEGIN goes inside.
+        missing = "\n".join(steps[start:])
         try:
             db.executescript(
-                f"BEGIN IMMEDIATE; {steps[number]} PRAGMA user_version = {number + 1}; COMMIT;"
+                f"BEGIN IMMEDIATE; {missing} PRAGMA user_version = {len(steps)}; COMMIT;"
             )
         except BaseException:
             if db.in_transaction:

@@ -91,7 +91,10 @@ class Segments:
             raise BadInput("A segment needs at least one content and one block of vectors.")
         if len(np.unique(ids)) != len(ids):
             raise BadInput("Each content may stand once in a segment.")
-        matrices = {name: self._checked(name, x, len(ids), dtype) for name, x in blocks.items()}
+        dims = self._dims()
+        matrices = {
+            name: _checked(name, x, len(ids), dims.get(name), dtype) for name, x in blocks.items()
+        }
         with self._catalogue.transaction() as db:
             segment = int(
                 db.execute(
@@ -100,25 +103,19 @@ class Segments:
             )
             self._insert(segment, ids, matrices)
             self._changed(db)
-            db.execute(
+            known = db.execute(
                 f"UPDATE contents SET segment = ?, decoded = 1 WHERE id {AMONG}",
                 (segment, id_list(ids)),
-            )
+            ).rowcount
+            if known != len(ids):
+                raise NotFound(f"{len(ids) - known} of these contents are not in the catalogue.")
         return segment
 
-    def _checked(self, name: str, x: Any, rows: int, dtype: str) -> FloatArray:
-        if dtype not in KINDS:
-            raise BadInput(f"Vectors are kept as float16 or float32, not {dtype}.")
-        known = self.blocks().get(name)
-        matrix = as_matrix(x, dim=known[0] if known else None, name=f"{name} vectors")
-        if len(matrix) != rows:
-            raise BadInput(f"Block {name} has {len(matrix)} rows for {rows} contents.")
-        largest = float(np.finfo(KINDS[dtype]).max)
-        if np.abs(matrix).max(initial=0) > largest:
-            raise BadInput(
-                f"The {name} vectors hold numbers above {largest:g}, more than {dtype} can keep."
-            )
-        return np.ascontiguousarray(matrix, dtype=KINDS[dtype])
+    def _dims(self) -> dict[str, int]:
+        # Not through the map of all rows, which every batch of an ingest would have to rebuild.
+        with self._catalogue.reading() as db:
+            layouts = db.execute("SELECT DISTINCT layout FROM segments").fetchall()
+        return {name: place[1] for (text,) in layouts for name, place in json.loads(text).items()}
 
     def _insert(self, segment: int, ids: IdArray, matrices: Mapping[str, FloatArray]) -> None:
         """Write the file, then the row that names it: never the other way round."""
@@ -179,9 +176,10 @@ class Segments:
 
     def _point_anew(self, db: sqlite3.Connection, contents: IdArray) -> None:
         """Let contents name the newest segment that still holds them, or none."""
-        newest = np.zeros(len(contents), dtype=np.int64)
-        for segment in self.all():
-            newest[np.isin(contents, segment.contents)] = segment.id
+        held, which, _ = _newest(self.all())
+        at = np.minimum(np.searchsorted(held, contents), max(len(held) - 1, 0))
+        found = held[at] == contents if len(held) else np.zeros(len(contents), dtype=bool)
+        newest = np.where(found, which[at] if len(held) else 0, 0)
         db.executemany(
             "UPDATE contents SET segment = ? WHERE id = ?",
             zip((new or None for new in newest.tolist()), contents.tolist()),
@@ -304,15 +302,35 @@ def _maps(segments: list[Segment]) -> tuple[dict[int, Segment], dict[str, _Map]]
             parts.setdefault(name, []).append(segment)
     maps = {}
     for name, holding in parts.items():
-        contents = np.concatenate([s.contents for s in holding])
-        which = np.repeat([s.id for s in holding], [len(s.contents) for s in holding])
-        row = np.concatenate([np.arange(len(s.contents)) for s in holding])
-        # The newest vector of a content counts: look from the end for the first of each.
-        kept, first = np.unique(contents[::-1], return_index=True)
-        at = len(contents) - 1 - first
         place = holding[-1].blocks[name]
-        maps[name] = _Map(kept, which[at].astype(np.int64), row[at], place.dim, place.dtype)
+        maps[name] = _Map(*_newest(holding), place.dim, place.dtype)
     return {s.id: s for s in segments}, maps
+
+
+def _newest(segments: Sequence[Segment]) -> tuple[IdArray, IdArray, IdArray]:
+    """Contents in order, and for each the newest segment that holds it and its row there."""
+    if not segments:
+        return _EMPTY, _EMPTY, _EMPTY
+    contents = np.concatenate([s.contents for s in segments])
+    which = np.repeat([s.id for s in segments], [len(s.contents) for s in segments])
+    row = np.concatenate([np.arange(len(s.contents)) for s in segments])
+    kept, first = np.unique(contents[::-1], return_index=True)  # from the end: the newest first
+    at = len(contents) - 1 - first
+    return kept, which[at].astype(np.int64), row[at].astype(np.int64)
+
+
+def _checked(name: str, x: Any, rows: int, dim: int | None, dtype: str) -> FloatArray:
+    if dtype not in KINDS:
+        raise BadInput(f"Vectors are kept as float16 or float32, not {dtype}.")
+    matrix = as_matrix(x, dim=dim, name=f"{name} vectors")
+    if len(matrix) != rows:
+        raise BadInput(f"Block {name} has {len(matrix)} rows for {rows} contents.")
+    largest = float(np.finfo(KINDS[dtype]).max)
+    if np.abs(matrix).max(initial=0) > largest:
+        raise BadInput(
+            f"The {name} vectors hold numbers above {largest:g}, more than {dtype} can keep."
+        )
+    return np.ascontiguousarray(matrix, dtype=KINDS[dtype])
 
 
 def _locate(found: _Map | None, wanted: IdArray, block: str) -> IdArray:

@@ -189,13 +189,27 @@ def test_gap_is_a_true_bound_at_any_time(problem, nonnegative):
     options = problem.options | {"nonnegative": nonnegative}
     best = rank(*problem.call, **options, tol=1e-9)
     noise = 1e-8 * max(1.0, best.objective)
-    assert best.gap <= 1e-9 * max(1.0, best.objective) * 1.01 + 1e-12
+    # the loop measures its gap from the Gram matrix, the answer from w: rounding apart
+    assert best.gap <= 1.1e-9 * max(1.0, best.objective) + 1e-10
     for sweeps in (0, 1, 3):
         early = rank(*problem.call, **options, tol=1e-9, max_sweeps=sweeps)
         assert early.sweeps <= sweeps
         assert early.gap >= -noise
         assert early.objective - best.objective <= early.gap + noise
         assert early.objective >= best.objective - best.gap - noise
+
+
+@pytest.mark.parametrize("name", SIGNED)
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_the_dual_never_falls(name, nonnegative):
+    problem = SIGNED[name]
+    duals = []
+    for sweeps in range(8):
+        found = rank(
+            *problem.call, **problem.options, nonnegative=nonnegative, max_sweeps=sweeps, tol=1e-12
+        )
+        duals.append(found.objective - found.gap)
+    assert (np.diff(duals) >= -1e-9 * max(1.0, abs(duals[-1]))).all()
 
 
 @given(problem=problems)

@@ -1,0 +1,154 @@
+"""What every command shares: finding the collection, errors as one sentence, progress, JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+import likewise
+from likewise.collection import Collection
+from likewise.collection.collection import DATA_FOLDER
+from likewise.types import Busy, DataProblem, LikewiseError, NotFound, Progress
+
+OK, SOME_FAILED, USAGE, DATA = 0, 1, 2, 3
+"""Exit codes: all well; some items failed and are listed; wrong usage; a data problem."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Where = Annotated[
+    Path | None,
+    typer.Option(
+        "--collection", "-c", metavar="FOLDER", help="The folder of pictures.", show_default=False
+    ),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="FOLDER", help="The data folder, if it lies elsewhere."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+def plain_errors(command: F) -> F:
+    """Turn errors that likewise raises on purpose into one sentence and an exit code."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except (DataProblem, Busy) as error:
+            fail(str(error), DATA)
+        except (LikewiseError, FileNotFoundError, IsADirectoryError) as error:
+            fail(str(error), USAGE)
+        except PermissionError as error:
+            fail(f"{error.filename}: {error.strerror}; check who may read and write it.", DATA)
+        except KeyboardInterrupt:
+            fail("Stopped; what was done is kept, and running it again goes on from there.", 130)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(OK) from None
+
+    return run  # type: ignore[return-value]
+
+
+def fail(sentence: str, code: int) -> None:
+    """Print one sentence and leave."""
+    typer.echo(f"likewise: {sentence}", err=True)
+    raise typer.Exit(code)
+
+
+def locate(where: Path | None) -> Path:
+    """The collection's folder: the one named, else the nearest above that is indexed."""
+    if where is not None:
+        return where
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / DATA_FOLDER).is_dir():
+            return folder
+    raise NotFound(
+        "No indexed folder here or above; name one with --collection FOLDER, or run: "
+        "likewise index FOLDER"
+    )
+
+
+def opened(where: Path | None, data: Path | None, *, write: bool = False) -> Collection:
+    """The collection that a command speaks of."""
+    folder = where if data is not None and where is not None else locate(where)
+    return likewise.open(folder, data=data, write=write)
+
+
+def emit(value: Any) -> None:
+    """Print a value as JSON; file names that are no Unicode stay printable."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, default=_plain)
+    typer.echo(text.encode("utf-8", "replace").decode())
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    return str(value)
+
+
+def printable(text: str) -> str:
+    """A file name on one line of a terminal."""
+    safe = text.encode("utf-8", "replace").decode()
+    return "".join(c if c.isprintable() else "�" for c in safe)
+
+
+def item_or_file(text: str) -> int | str:
+    """An item's number, or a name: what a person wrote for a picture."""
+    return int(text) if text.isdigit() and not Path(text).exists() else text
+
+
+@contextlib.contextmanager
+def progress_bar(title: str, unit: str = "pictures") -> Iterator[Progress]:
+    """A bar with rate and time left on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=None, rate="")
+
+        def tell(done: int, total: int) -> None:
+            speed = bar.tasks[0].speed or 0.0
+            bar.update(task, completed=done, total=total, rate=f"{speed:,.0f} {unit}/s")
+
+        yield tell
+
+
+def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
+    """Print a small table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        shown.add_column(column, overflow="fold")
+    for row in rows:
+        shown.add_row(*[printable(str(cell)) for cell in row])
+    Console().print(shown)

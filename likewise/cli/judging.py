@@ -1,0 +1,157 @@
+"""Judgements from the command line: mark, import, export, list, undo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from likewise.cli.common import (
+    SOME_FAILED,
+    AsJson,
+    Data,
+    Where,
+    emit,
+    item_or_file,
+    opened,
+    plain_errors,
+    printable,
+    table,
+)
+
+app = typer.Typer(no_args_is_help=True, help="Import, export, list and undo judgements.")
+
+Format = Annotated[
+    str, typer.Option("--format", help="csv, tsv, jsonl, parquet, qrels or ubi; else by ending.")
+]
+
+
+@plain_errors
+def mark(
+    query: Annotated[str, typer.Argument(help="The query picture: an item or a file.")],
+    relevant: Annotated[
+        list[str] | None, typer.Option("--relevant", "-r", help="An item that is meant.")
+    ] = None,
+    irrelevant: Annotated[
+        list[str] | None, typer.Option("--not", "-n", help="An item that is not meant.")
+    ] = None,
+    text: Annotated[str, typer.Option("--text", help="Mark for these words instead.")] = "",
+    person: Annotated[str, typer.Option(help="Who says so.")] = "",
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Mark items as relevant or not to a query; its next search is better at once.
+
+    Example: likewise mark beach.jpg -r a.jpg -r b.jpg --not c.jpg
+    """
+    with opened(where, data, write=True) as collection:
+        asked = collection.query(() if text else item_or_file(query), text)
+        records: list[int] = []
+        for items, value in ((relevant or [], True), (irrelevant or [], False)):
+            if items:
+                records += collection.teaching.mark(
+                    asked, [item_or_file(i) for i in items], value, person=person, source="cli"
+                )
+    if as_json:
+        emit({"records": records})
+    else:
+        typer.echo(f"{len(records)} marks written; take one back with: likewise judgements undo")
+
+
+@app.command("import")
+@plain_errors
+def import_(
+    file: Annotated[Path, typer.Argument(help="The file to read.")],
+    format: Format = "",
+    text_queries: Annotated[
+        bool, typer.Option("--text-queries", help="The queries are words, not items.")
+    ] = False,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read judgements from a file; good rows are kept, bad ones are listed.
+
+    Example: likewise judgements import labels.csv
+    """
+    options: dict[str, object] = {"format": format or None}
+    if text_queries:
+        options["query_kind"] = "text"
+    with opened(where, data, write=True) as collection:
+        count, bad = collection.teaching.read(file, **options)
+    if as_json:
+        emit({"imported": count, "problems": bad})
+    else:
+        typer.echo(f"{count:,} judgements read.")
+        for line in bad:
+            typer.echo(f"  {printable(line)}", err=True)
+    if bad:
+        raise typer.Exit(SOME_FAILED)
+
+
+@app.command("export")
+@plain_errors
+def export(
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    format: Format = "",
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write every judgement that counts to a file.
+
+    Example: likewise judgements export judgements.jsonl
+    """
+    with opened(where, data) as collection:
+        count = collection.teaching.write(file, format=format or None)
+    if as_json:
+        emit({"exported": count, "file": str(file)})
+    else:
+        typer.echo(f"{count:,} judgements written to {file}.")
+
+
+@app.command("list")
+@plain_errors
+def list_(
+    last: Annotated[int, typer.Option(help="How many, newest last.")] = 20,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the latest judgements with their numbers.
+
+    Example: likewise judgements list --last 50
+    """
+    with opened(where, data) as collection:
+        records = list(collection.store.judgements.records(undone=True))[-last:]
+    if as_json:
+        emit([{"id": r.id, "undone": r.undone, "judgement": r.judgement} for r in records])
+        return
+    rows = [
+        [r.id, "undone" if r.undone else "", r.judgement.kind, r.judgement.query.value,
+         " ".join(r.judgement.items), f"{r.judgement.value:g}", r.judgement.person]
+        for r in records
+    ]  # fmt: skip
+    table("", ["", "", "kind", "query", "items", "value", "person"], rows)
+
+
+@app.command("undo")
+@plain_errors
+def undo(
+    record: Annotated[int | None, typer.Argument(help="Its number; the last one if none.")] = None,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take a judgement back.
+
+    Example: likewise judgements undo 12
+    """
+    with opened(where, data, write=True) as collection:
+        number = collection.teaching.undo(record, source="cli")
+    if as_json:
+        emit({"undone": number})
+    else:
+        typer.echo(f"Judgement {number} no longer counts.")

@@ -1,0 +1,258 @@
+"""Pictures in, results out: index, search, problems, duplicates, neighbours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import likewise
+from likewise.cli.common import (
+    SOME_FAILED,
+    AsJson,
+    Data,
+    Where,
+    emit,
+    item_or_file,
+    opened,
+    plain_errors,
+    printable,
+    progress_bar,
+    table,
+)
+from likewise.collection import Answer, Collection
+from likewise.store import Filter
+from likewise.types import BadInput
+
+
+@plain_errors
+def index(
+    folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
+    data: Data = None,
+    features: Annotated[
+        str, typer.Option(help="Blocks to compute, with commas: deep,colour,... or onnx:FILE.")
+    ] = "",
+    describe: Annotated[
+        list[Path] | None, typer.Option(help="A CSV, JSONL or Parquet file of tags and captions.")
+    ] = None,
+    processes: Annotated[int | None, typer.Option(help="Child processes; one a core.")] = None,
+    gps: Annotated[bool, typer.Option("--gps", help="Keep where pictures were taken.")] = False,
+    accept_missing: Annotated[
+        bool, typer.Option("--accept-missing", help="Most files are really gone.")
+    ] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Try unreadable files again.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Index a folder: only new and changed pictures are read.
+
+    Ctrl-C pauses; running it again goes on.
+
+    Example: likewise index ~/Pictures
+    """
+    wanted = [name.strip() for name in features.split(",") if name.strip()] or None
+    with likewise.open(folder, data=data, create=True) as collection:
+        with progress_bar("Indexing") as tell:
+            report = collection.index(
+                features=wanted,
+                processes=processes,
+                gps=gps,
+                accept_missing=accept_missing,
+                retry=retry,
+                progress=tell,
+            )
+        notes = []
+        for file in describe or []:
+            read = collection.describe(file)
+            notes += read.problems
+        status = collection.status()
+    if as_json:
+        emit({**report.__dict__, "status": status, "notes": notes})
+    else:
+        done = "Indexed" if report.finished else "Paused after"
+        typer.echo(
+            f"{done} {report.embedded:,} new pictures in {report.seconds:.1f} s: "
+            f"{status['findable']:,} can be found, {report.removed:,} left, "
+            f"{status['items']['problem']:,} unreadable."
+        )
+        for line in [*report.unreadable_folders, *notes]:
+            typer.echo(f"  {printable(line)}", err=True)
+        if status["items"]["problem"]:
+            typer.echo("  See why with: likewise problems")
+    if report.problems or report.unreadable_folders or notes:
+        raise typer.Exit(SOME_FAILED)
+
+
+@plain_errors
+def search(
+    pictures: Annotated[
+        list[str] | None, typer.Argument(help="Items or picture files; none for words alone.")
+    ] = None,
+    text: Annotated[str, typer.Option("--text", "-t", help="Words to look for.")] = "",
+    without: Annotated[
+        list[str] | None, typer.Option("--without", "-w", help="A picture of what is not meant.")
+    ] = None,
+    weight: Annotated[
+        list[float] | None, typer.Option(help="Weight of each picture, in order.")
+    ] = None,
+    crop: Annotated[
+        str, typer.Option(help="Part of the first picture: left,top,right,bottom from 0 to 1.")
+    ] = "",
+    k: Annotated[int, typer.Option("-k", help="How many results.")] = 20,
+    model: Annotated[
+        str, typer.Option(help="A model's number, or plain; the active one where not given.")
+    ] = "",
+    folder: Annotated[str, typer.Option(help="Only below this folder of the collection.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag.")] = None,
+    since: Annotated[str, typer.Option(help="Taken then or later: 2020, 2020-05 ...")] = "",
+    until: Annotated[str, typer.Option(help="Taken then or earlier.")] = "",
+    kind: Annotated[list[str] | None, typer.Option(help="Only JPEG, PNG, ...")] = None,
+    collapse: Annotated[
+        bool, typer.Option("--collapse", help="Fold near-duplicates into one.")
+    ] = False,
+    marks: Annotated[
+        bool, typer.Option("--marks/--no-marks", help="Use marks on this very query.")
+    ] = True,
+    sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG or JPEG).")] = None,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search by pictures, words, or both.
+
+    Example: likewise search beach.jpg --text "dog" --without rain.jpg -k 10
+    """
+    wanted = Filter(
+        folder=folder or None,
+        tags=tuple(tag or ()),
+        since=since or None,
+        until=until or None,
+        formats=tuple(kind or ()),
+    )
+    with opened(where, data) as collection:
+        answer = collection.search(
+            [item_or_file(p) for p in pictures or ()],
+            text,
+            unwanted=[item_or_file(p) for p in without or ()],
+            weights=weight or None,
+            crop=parse_crop(crop),
+            k=k,
+            filter=wanted,
+            model=model or None,
+            use_marks=marks,
+            collapse=collapse,
+        )
+        if sheet is not None:
+            write_sheet(collection, answer, sheet)
+    if as_json:
+        emit(answer.as_json())
+    else:
+        show(answer)
+
+
+def parse_crop(text: str) -> tuple[float, float, float, float] | None:
+    """A crop as people write it."""
+    if not text:
+        return None
+    try:
+        left, top, right, bottom = (float(part) for part in text.split(","))
+    except ValueError:
+        raise BadInput("Write a crop as left,top,right,bottom, for instance 0,0,0.5,1.") from None
+    return left, top, right, bottom
+
+
+def show(answer: Answer) -> None:
+    """Print an answer as a table with what it rests on."""
+    if not answer.results:
+        typer.echo("Nothing found.")
+    else:
+        rows = [
+            [place, r.item, f"{r.score:.4f}", r.path, " + ".join(r.found_by)]
+            for place, r in enumerate(answer.results, start=1)
+        ]
+        table("", ["", "item", "score", "file", "found by"], rows)
+    rests = f"model {answer.model}, index {answer.generation}"
+    if answer.marks:
+        rests += f", {answer.marks} marks on this query"
+    typer.echo(f"({rests}, {answer.seconds * 1e3:.0f} ms)")
+    for line in filter(None, [answer.degraded, *answer.notes]):
+        typer.echo(line, err=True)
+
+
+def write_sheet(collection: Collection, answer: Answer, path: Path) -> None:
+    """A contact sheet of an answer."""
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    from likewise.layout.sheet import contact_sheet
+
+    pictures = []
+    for result in answer.results:
+        with Image.open(io.BytesIO(collection.thumbnail(result.item))) as small:
+            pictures.append(np.asarray(small.convert("RGB")))
+    names = [printable(Path(r.path).name) for r in answer.results]
+    contact_sheet(pictures, path, captions=names)
+
+
+@plain_errors
+def problems(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+    """List files that could not be read, each with one reason.
+
+    Example: likewise problems --json
+    """
+    with opened(where, data) as collection:
+        found = collection.problems()
+    if as_json:
+        emit([{"item": i.id, "file": i.file, "reason": i.reason} for i in found])
+    elif found:
+        table("", ["item", "file", "reason"], [[i.id, i.file, i.reason] for i in found])
+        typer.echo("Mended files are read by the next: likewise index (or index --retry)")
+    else:
+        typer.echo("Every file could be read.")
+
+
+@plain_errors
+def duplicates(
+    threshold: Annotated[
+        float | None, typer.Option(help="How alike, from 0 to 1 (default 0.9).")
+    ] = None,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """List groups of near-duplicates.
+
+    Example: likewise duplicates --threshold 0.95
+    """
+    with opened(where, data) as collection:
+        found = collection.duplicates(threshold)
+        names = {i: collection.item(i).file for group in found for i in group}
+    if as_json:
+        emit([[{"item": i, "file": names[i]} for i in group] for group in found])
+        return
+    for group in found:
+        typer.echo("  ".join(printable(names[i]) for i in group))
+    typer.echo(f"{len(found):,} groups of near-duplicates.")
+
+
+@plain_errors
+def neighbours(
+    file: Annotated[Path, typer.Argument(help="The Parquet file to write.")],
+    k: Annotated[int, typer.Option("-k", help="How many of each.")] = 10,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the k nearest of every item as Parquet.
+
+    Example: likewise neighbours nearest.parquet -k 20
+    """
+    with opened(where, data) as collection:
+        rows = collection.neighbours(file, k)
+    result: dict[str, Any] = {"file": str(file), "rows": rows}
+    if as_json:
+        emit(result)
+    else:
+        typer.echo(f"Wrote {rows:,} rows to {file}.")

@@ -1,0 +1,151 @@
+"""Keeping a collection well: status, forget, verify, backup, restore, doctor."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from likewise.cli.common import (
+    DATA,
+    SOME_FAILED,
+    AsJson,
+    Data,
+    Where,
+    emit,
+    item_or_file,
+    locate,
+    opened,
+    plain_errors,
+    table,
+)
+from likewise.collection.collection import DATA_FOLDER
+from likewise.store import backup as backup_
+from likewise.store import doctor as doctor_
+from likewise.store import restore as restore_
+from likewise.store import verify as verify_
+
+
+def _data(where: Path | None, data: Path | None) -> Path:
+    return data if data is not None else locate(where) / DATA_FOLDER
+
+
+@plain_errors
+def status(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+    """Say what is indexed, what is unreadable, and which model ranks.
+
+    Example: likewise status
+    """
+    with opened(where, data) as collection:
+        found = collection.status()
+    if as_json:
+        emit(found)
+        return
+    items = found["items"]
+    typer.echo(f"{found['folder']}: {found['findable']:,} pictures can be found.")
+    typer.echo(
+        f"{found['waiting']:,} wait, {items['problem']:,} are unreadable, "
+        f"{items['removed']:,} have left; {found['judgements']:,} judgements; "
+        f"model {found['model']}, index {found['generation']}."
+    )
+    if found["degraded"]:
+        typer.echo(found["degraded"])
+
+
+@plain_errors
+def forget(
+    items: Annotated[list[str], typer.Argument(help="Items, by path or number.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove items' vectors, thumbnails and judgements for good; the files stay.
+
+    Example: likewise forget party.jpg
+    """
+    with opened(where, data, write=True) as collection:
+        found = [collection.item(item_or_file(i)) for i in items]
+        if not yes:
+            names = ", ".join(i.name for i in found[:5])
+            typer.confirm(f"Forget {len(found)} items ({names}) for good?", abort=True)
+        gone = collection.forget([i.id for i in found])
+    if as_json:
+        emit(asdict(gone))
+    else:
+        typer.echo(f"Forgot {len(found):,} items. Their files were not touched.")
+
+
+@plain_errors
+def verify(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+    """Check every checksum and every reference of the data folder.
+
+    Example: likewise verify
+    """
+    found = verify_(_data(where, data))
+    if as_json:
+        emit([asdict(f) for f in found])
+    else:
+        for finding in found:
+            typer.echo(f"{finding.severity}: {finding.sentence}")
+        if not found:
+            typer.echo("All is well.")
+    if any(f.severity == "damage" for f in found):
+        raise typer.Exit(DATA)
+
+
+@plain_errors
+def backup(
+    target: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the data folder as it is at one moment, even while another process writes.
+
+    Example: likewise backup /media/disk/likewise-2026-01-01
+    """
+    done = backup_(_data(where, data), target)
+    if as_json:
+        emit({"folder": str(done.folder), "files": done.files, "bytes": done.bytes})
+    else:
+        typer.echo(f"Copied {done.files:,} files ({done.bytes / 1e6:,.1f} MB) to {done.folder}.")
+
+
+@plain_errors
+def restore(
+    source: Annotated[Path, typer.Argument(help="A folder that backup made.")],
+    folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a backup back as the data folder of a folder of pictures.
+
+    Example: likewise restore /media/disk/likewise-2026-01-01 ~/Pictures
+    """
+    done = restore_(source, data if data is not None else folder / DATA_FOLDER)
+    if as_json:
+        emit({"folder": str(done.folder), "files": done.files, "bytes": done.bytes})
+    else:
+        typer.echo(f"Restored {done.files:,} files to {done.folder}.")
+
+
+@plain_errors
+def doctor(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+    """Look at the machine and the data folder: versions, room, permissions.
+
+    Example: likewise doctor
+    """
+    facts = doctor_(_data(where, data))
+    if as_json:
+        emit([asdict(f) for f in facts])
+    else:
+        table(
+            "",
+            ["", "what", "finding", "advice"],
+            [["ok" if f.well else "look", f.name, f.value, f.advice] for f in facts],
+        )
+    if not all(f.well for f in facts):
+        raise typer.Exit(SOME_FAILED)

@@ -1,0 +1,22 @@
+"""Benchmarks of the collection run at toy size."""
+
+from __future__ import annotations
+
+from benchmarks import cold, ingest
+from experiments.report import Report
+
+
+def test_ingest(tmp_path):
+    report = Report("ingest", quick=True)
+    ingest.main(report)
+    first, second = report.rows
+    assert first["items"] == 40
+    assert first["ratio"] > 0
+    assert second["decoded"] == 0
+
+
+def test_cold():
+    report = Report("cold", quick=True)
+    cold.main(report)
+    assert report.rows[0]["ratio"] > 0
+    assert report.rows[1]["p50_ms"] > 0
