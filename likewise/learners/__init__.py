@@ -15,6 +15,7 @@ SIMILARITIES = Registry(
         "plain": "likewise.learners.plain:Plain",
         "bilinear": "likewise.learners.bilinear:Bilinear",
         "top-precision": "likewise.learners.top_precision:TopPrecision",
+        "metric": "likewise.learners.metric:Metric",
     }
 )
 

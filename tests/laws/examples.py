@@ -13,7 +13,8 @@ import numpy as np
 from likewise.learners import Plain
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.top_precision import TopPrecision
-from likewise.spaces import Blocks, BlockSpec
+from likewise.learners.metric import Metric
+from likewise.spaces import Blocks, BlockSpec, Squared
 from likewise.types import Similarity
 
 
@@ -63,8 +64,15 @@ def bilinear(rng: np.random.Generator, dtype: Any) -> Example:
     return Example(similarity, [x[0], x[20], x[21]], x)
 
 
+def metric(rng: np.random.Generator, dtype: Any) -> Example:
+    space, x = blocks(rng, dtype)
+    weights = rng.random(space.dim) * (rng.random(space.dim) < 0.8) + 1e-3
+    return Example(Metric(Squared(space), weights), list(x[:3]), x)
+
+
 EXAMPLES: dict[str, Callable[[np.random.Generator, Any], Example]] = {
     "plain": plain,
     "bilinear": bilinear,
     "top-precision": top_precision,
+    "metric": metric,
 }
