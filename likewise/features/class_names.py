@@ -42,7 +42,9 @@ def class_names() -> tuple[str, ...]:
         with open(str(path), encoding="utf-8") as file:
             names = json.load(file)
     except (OSError, ValueError) as error:
-        raise DataProblem(f"The list of class names cannot be read: reinstall {PACKAGE}.") from error
+        raise DataProblem(
+            f"The list of class names cannot be read: reinstall {PACKAGE}."
+        ) from error
     if not _is_list_of_names(names):
         raise DataProblem(
             f"The list of class names does not hold {COUNT} names: install {PACKAGE} 0.2.1."

@@ -33,7 +33,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.features.pictures import SIDE, Batch, Picture
+from likewise.features.pictures import SIDE, Batch, Picture, pooled_cells
 
 COLOURS = 36
 DISTANCES = (1, 3, 5, 7)
@@ -65,9 +65,7 @@ class SpatialColour:
         """One row of 756 a picture: the whole, then quarters, then sixteenths, row by row."""
         colours = quantised(Batch.of(pictures))
         finest = _cells(colours, LEVELS[-1][0])
-        rows = [
-            weight * _merged(finest, side).reshape(len(colours), -1) for side, weight in LEVELS
-        ]
+        rows = [weight * pooled_cells(finest, side) for side, weight in LEVELS]
         return np.concatenate(rows, axis=1).astype(np.float32)
 
 
@@ -86,18 +84,14 @@ class Correlogram:
 
 def quantised(batch: Batch) -> NDArray[np.uint8]:
     """The number of its colour (0-35) for every pixel: n x 128 x 128."""
-    return _quantise(batch.squashed(SIDE))
+    colours: NDArray[np.uint8] = _quantise(batch.squashed(SIDE))
+    return colours
 
 
 def _cells(colours: NDArray[np.uint8], side: int) -> NDArray[np.float64]:
     """Histograms of side x side cells as shares of the whole picture: n x side x side x 36."""
-    return _count(colours, side) / (colours.shape[1] * colours.shape[2])
-
-
-def _merged(cells: NDArray[np.float64], side: int) -> NDArray[np.float64]:
-    n, fine = cells.shape[:2]
-    step = fine // side
-    return cells.reshape(n, side, step, side, step, COLOURS).sum(axis=(2, 4))
+    counts: NDArray[np.int64] = _count(colours, side)
+    return counts / (colours.shape[1] * colours.shape[2])
 
 
 @numba.njit(cache=True)
@@ -172,7 +166,7 @@ def _again(colours: Any, distance: int) -> Any:
     out = np.zeros((n, COLOURS), dtype=np.float32)
     same = np.empty((height, width), dtype=np.uint8)
     size = np.zeros((height, width), dtype=np.int64)
-    for dy in range(0, distance + 1):
+    for dy in range(distance + 1):
         for dx in range(-distance, distance + 1):
             if max(dy, abs(dx)) == distance and (dy > 0 or dx > 0):
                 left, right = max(0, -dx), min(width, width - dx)
@@ -183,7 +177,7 @@ def _again(colours: Any, distance: int) -> Any:
     for i in range(n):
         picture = colours[i]
         same[:] = 0
-        for dy in range(0, distance + 1):
+        for dy in range(distance + 1):
             for dx in range(-distance, distance + 1):
                 if max(dy, abs(dx)) == distance and (dy > 0 or dx > 0):
                     left, right = max(0, -dx), min(width, width - dx)

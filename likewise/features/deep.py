@@ -53,9 +53,7 @@ class Network:
         # a session cannot cross to another process; the other side makes its own
         return {**self.__dict__, "_session": None}
 
-    def both(
-        self, pictures: Sequence[Picture]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def both(self, pictures: Sequence[Picture]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """(pooled, logits) of the pictures."""
         tensor = Batch.of(pictures).bicubic(SIZE)
         pooled = np.empty((len(tensor), POOLED), dtype=np.float32)
