@@ -91,7 +91,8 @@ def quantised(batch: Batch) -> NDArray[np.uint8]:
 def _cells(colours: NDArray[np.uint8], side: int) -> NDArray[np.float64]:
     """Histograms of side x side cells as shares of the whole picture: n x side x side x 36."""
     counts: NDArray[np.int64] = _count(colours, side)
-    return counts / (colours.shape[1] * colours.shape[2])
+    shares: NDArray[np.float64] = np.divide(counts, colours.shape[1] * colours.shape[2])
+    return shares
 
 
 @numba.njit(cache=True)
@@ -111,7 +112,7 @@ def _quantise(pictures: Any) -> Any:
                     out[i, y, x] = 0
                     continue
                 if 5 * spread < most:  # saturation < .2
-                    out[i, y, x] = min(1 + 7 * (most - 51) // 205, 7)
+                    out[i, y, x] = min(1 + 7 * (most - 51) // 204, 7)
                     continue
                 if most == r:
                     hue = 60.0 * (g - b) / spread
