@@ -173,7 +173,7 @@ class QueryRef:
         if self.kind not in ("item", "upload", "text"):
             raise BadInput(f"A query is an item, an upload or a text, not {self.kind!r}.")
         if self.crop is not None:
-            left, top, right, bottom = self.crop
+            left, top, right, bottom = self.crop if len(self.crop) == 4 else (0, 0, 0, 0)
             if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
                 raise BadInput(
                     "A crop is left, top, right, bottom with 0 <= left < right <= 1 and "

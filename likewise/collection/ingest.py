@@ -19,7 +19,6 @@ import numpy as np
 from likewise.collection.decoding import Unreadable
 from likewise.collection.scanning import scan
 from likewise.collection.workers import Outcome, Task, describe, read_file
-from likewise.features import class_tags
 from likewise.store import Comparison, Pending, Result, Seen, Store, Text
 from likewise.types import DataProblem, Progress
 
@@ -58,6 +57,7 @@ def ingest(
     accept_missing: bool = False,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    committed: Callable[[int], None] = lambda embedded: None,
 ) -> IngestReport:
     """Bring a collection up to date with its folder.
 
@@ -73,6 +73,8 @@ def ingest(
         Called with (done, total) pictures.
     should_stop
         Asked after each picture; true pauses the work.
+    committed
+        Told after each commit how many pictures this run has embedded.
     """
     started = time.monotonic()
     found = scan(folder, os.fsencode(store.folder))
@@ -88,7 +90,8 @@ def ingest(
     outcomes = describe(run.tasks(), features, processes=processes, gps=gps)
     try:
         for outcome in outcomes:
-            run.take(outcome)
+            if run.take(outcome):
+                committed(report.embedded)
             if should_stop():
                 report.finished = False
                 break
@@ -206,13 +209,15 @@ class _Run:
 
     # -- what was done -----------------------------------------------------------
 
-    def take(self, outcome: Outcome) -> None:
-        """Keep an outcome; commit when the batch is full or old."""
+    def take(self, outcome: Outcome) -> bool:
+        """Keep an outcome; commit when the batch is full or old, and say whether it did."""
         self.batch.append(outcome)
         self.done += 1
-        if len(self.batch) >= COMMIT_EVERY or time.monotonic() - self.committed > COMMIT_SECONDS:
+        due = len(self.batch) >= COMMIT_EVERY or time.monotonic() - self.committed > COMMIT_SECONDS
+        if due:
             self.commit()
         self._tell()
+        return due
 
     def commit(self) -> None:
         """Write the batch: segment file first, then one transaction."""
@@ -265,5 +270,7 @@ def result_of(outcome: Outcome) -> Result:
 
 def auto_tags(features: Mapping[str, np.ndarray]) -> list[tuple[str, float]]:
     """The deep network's best class names, where it is fairly sure."""
+    from likewise.features.class_names import tags  # heavy room: only while pictures come in
+
     logits = features.get("logits")
-    return [] if logits is None else class_tags(logits)
+    return [] if logits is None else [(t.name, t.probability) for t in tags(logits)[0]]

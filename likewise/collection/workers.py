@@ -322,7 +322,7 @@ def read_file(path: bytes) -> bytes:
         if facts.st_size > MAX_FILE:
             raise Unreadable(f"The file is larger than {MAX_FILE >> 30} GiB.")
         try:
-            return file.read(MAX_FILE)
+            return file.read(facts.st_size)  # a larger number would be set aside at once
         except OSError as error:
             raise Unreadable(f"The file cannot be read ({error.strerror}).") from None
 

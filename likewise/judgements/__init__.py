@@ -1,1 +1,33 @@
 """Labels, clicks and orderings: records, import and export, and the preferences they mean."""
+
+from likewise.judgements.exchange import ImportResult, Problem
+from likewise.judgements.files import read_judgements, write_judgements
+from likewise.judgements.preferences import (
+    PreferenceReport,
+    from_classes,
+    from_clicks,
+    from_labels,
+    from_orderings,
+    preferences,
+)
+from likewise.judgements.records import Judgements, Resolved
+from likewise.judgements.sampling import sample_triplets
+from likewise.judgements.ubi import read_ubi, write_ubi
+
+__all__ = [
+    "ImportResult",
+    "Judgements",
+    "PreferenceReport",
+    "Problem",
+    "Resolved",
+    "from_classes",
+    "from_clicks",
+    "from_labels",
+    "from_orderings",
+    "preferences",
+    "read_judgements",
+    "read_ubi",
+    "sample_triplets",
+    "write_judgements",
+    "write_ubi",
+]

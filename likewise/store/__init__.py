@@ -1,1 +1,47 @@
 """The single record of what is true: catalogue, vector segments, generations, models, jobs."""
+
+from likewise.store.backup import backup, restore
+from likewise.store.contents import Pending, Result
+from likewise.store.doctor import Fact, doctor
+from likewise.store.filters import STATES, Filter
+from likewise.store.forget import Forgotten
+from likewise.store.generations import Generation
+from likewise.store.items import Comparison, Item, Seen
+from likewise.store.jobs import Job
+from likewise.store.judgement_log import Record
+from likewise.store.models import Activation, Model
+from likewise.store.paths import as_file, as_key, printable
+from likewise.store.sessions import Round, Session
+from likewise.store.store import Store
+from likewise.store.texts import Described, Text
+from likewise.store.verify import Finding, verify
+
+__all__ = [
+    "STATES",
+    "Activation",
+    "Comparison",
+    "Described",
+    "Fact",
+    "Filter",
+    "Finding",
+    "Forgotten",
+    "Generation",
+    "Item",
+    "Job",
+    "Model",
+    "Pending",
+    "Record",
+    "Result",
+    "Round",
+    "Seen",
+    "Session",
+    "Store",
+    "Text",
+    "as_file",
+    "as_key",
+    "backup",
+    "doctor",
+    "printable",
+    "restore",
+    "verify",
+]

@@ -1,0 +1,361 @@
+"""A collection: a folder of pictures plus its data folder, with one method a verb."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from likewise.collection import duplicates as duplicates_
+from likewise.collection import exporting, sidecars
+from likewise.collection.answers import Answer
+from likewise.collection.building import build_generation, ensure_space
+from likewise.collection.defaults import FEATURES
+from likewise.collection.ingest import IngestReport, ingest
+from likewise.collection.modelling import Modelling
+from likewise.collection.queries import Crop, Query, make_query
+from likewise.collection.searching import QueryPictures, answer, picture_surrogate
+from likewise.collection.snapshot import Snapshot, position
+from likewise.collection.teaching import Teaching
+from likewise.store import Filter, Forgotten, Item, Store
+from likewise.types import BadInput, NotFound, Progress, QueryRef
+
+DATA_FOLDER = ".likewise"
+FIRST_SPACE = 500
+"""Pictures after which a first search is possible while the rest still comes in."""
+
+
+class Collection:
+    """A folder of pictures that can be searched and taught.
+
+    Made by :func:`likewise.open`; close it, or use it in a ``with`` block.
+
+    Attributes
+    ----------
+    folder
+        Where the pictures are; they are only ever read.
+    store
+        The data folder: the record of all that is known.
+    teaching
+        Judgements: mark, click, order, undo, import, export.
+    models
+        Learn, compare, activate, roll back.
+    """
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        self.folder, self.store = folder, store
+        self._snapshot: Snapshot | None = None
+        self._lock = threading.Lock()
+        self.pictures = QueryPictures(store, os.fsencode(folder))
+        self.models = Modelling(store, self.snapshot, self.pictures)
+        self.teaching = Teaching(store, self.snapshot, self.pictures)
+
+    # -- opening -----------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        data: str | os.PathLike[str] | None = None,
+        write: bool = False,
+        create: bool = False,
+    ) -> Collection:
+        """Open the collection of a folder.
+
+        Parameters
+        ----------
+        folder
+            The folder of pictures.
+        data
+            The data folder; ``.likewise`` inside ``folder`` where not given.
+        write
+            Whether to index, judge or learn: one process at a time may.
+        create
+            Start a new collection where there is none.
+        """
+        root = Path(os.path.abspath(folder))
+        place = Path(data) if data is not None else root / DATA_FOLDER
+        if create and not root.is_dir():
+            raise NotFound(f"There is no folder {root}; name the folder that holds your pictures.")
+        if not create and not place.is_dir():
+            raise NotFound(f"{root} is not indexed yet; run: likewise index {root}")
+        store = Store.open(place, write=write or create, create=create)
+        return cls(root, store)
+
+    def close(self) -> None:
+        """Let the next writer in."""
+        self.pictures.close()
+        self.store.close()
+
+    def __enter__(self) -> Collection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Pictures that can be found."""
+        return len(self.snapshot())
+
+    # -- pictures in -------------------------------------------------------------
+
+    def index(
+        self,
+        *,
+        features: Sequence[str] | None = None,
+        processes: int | None = None,
+        gps: bool = False,
+        accept_missing: bool = False,
+        retry: bool = False,
+        progress: Progress | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> IngestReport:
+        """Bring the collection up to date with its folder, then build the index.
+
+        Only new and changed files are read.  Ctrl-C pauses; what is done stays done.
+
+        Parameters
+        ----------
+        features
+            Blocks to compute; those of the collection where not given.
+        gps
+            Whether to keep the place where a picture was taken.
+        accept_missing
+            Believe a scan that finds far fewer files than before.
+        retry
+            Try unreadable files again.
+        """
+        chosen = self._features(features)
+        if retry:
+            self.store.contents.retry()
+
+        def committed(embedded: int) -> None:
+            if embedded >= FIRST_SPACE and self.store.settings.get("space") is None:
+                ensure_space(self.store, chosen)
+
+        report = ingest(
+            self.store,
+            os.fsencode(self.folder),
+            chosen,
+            processes=processes,
+            gps=gps,
+            accept_missing=accept_missing,
+            progress=progress,
+            should_stop=should_stop,
+            committed=committed,
+        )
+        if report.finished:
+            sidecars.read_beside(self.store, self.folder)
+            self.build()
+        return report
+
+    def _features(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
+        known = self.store.settings.get("features")
+        if wanted is None:
+            chosen = tuple(known or FEATURES)
+        else:
+            chosen = tuple(wanted)
+            if known and tuple(known) != chosen and len(self.store.items.contents()):
+                raise BadInput(
+                    f"This collection has the features {', '.join(known)}; to use others, start "
+                    "another data folder with --data."
+                )
+        if tuple(known or ()) != chosen:
+            self.store.settings.set("features", list(chosen))
+        return chosen
+
+    def build(self) -> int:
+        """Build the index anew where something changed; gives the generation's number."""
+        plain = ensure_space(self.store, self._features(None))
+        if plain is None:
+            return 0
+        now = self.snapshot()
+        if now.is_complete:
+            return now.generation
+        return build_generation(self.store, plain)
+
+    # -- search ------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """The newest consistent view of the collection."""
+        with self._lock:
+            if self._snapshot is None or self._snapshot.position != position(self.store):
+                self._snapshot = Snapshot(self.store)
+            return self._snapshot
+
+    def query(
+        self,
+        pictures: Any = (),
+        text: str = "",
+        *,
+        unwanted: Any = (),
+        weights: Sequence[float] | None = None,
+        crop: Crop | None = None,
+        vector: Any | None = None,
+    ) -> Query:
+        """A query from what people write; see :meth:`search`."""
+        return make_query(
+            pictures,
+            text,
+            unwanted=unwanted,
+            weights=weights,
+            crop=crop,
+            vector=vector,
+            locate=self.pictures.locate,
+        )
+
+    def search(
+        self,
+        pictures: Any = (),
+        text: str = "",
+        *,
+        k: int = 20,
+        unwanted: Any = (),
+        weights: Sequence[float] | None = None,
+        crop: Crop | None = None,
+        vector: Any | None = None,
+        filter: Filter | None = None,
+        model: int | str | None = None,
+        use_marks: bool = True,
+        pin_query: bool = False,
+        collapse: bool = False,
+    ) -> Answer:
+        """Search by pictures, words, or both.
+
+        Parameters
+        ----------
+        pictures, unwanted
+            One or several: an item's path or number, a picture file, or bytes of one.
+        text
+            Words.
+        k
+            How many results.
+        weights
+            One for each of ``pictures``.
+        crop
+            Part of the first picture: left, top, right, bottom as shares.
+        filter
+            Folder, tags, dates, sizes, kinds.
+        model
+            A model's number, ``"plain"``, or None for the active one.
+        use_marks
+            Whether marks on this very query shape the answer.
+        pin_query
+            Whether items that are the query come first; else they are left out.
+        collapse
+            Whether near-duplicates are folded into the best of them.
+        """
+        query = self.query(
+            pictures, text, unwanted=unwanted, weights=weights, crop=crop, vector=vector
+        )
+        return self.ask(
+            query, k=k, filter=filter, model=model, use_marks=use_marks, pin_query=pin_query,
+            collapse=collapse,
+        )  # fmt: skip
+
+    def ask(
+        self,
+        query: Query,
+        *,
+        k: int = 20,
+        filter: Filter | None = None,
+        model: int | str | None = None,
+        use_marks: bool = True,
+        pin_query: bool = False,
+        collapse: bool = False,
+    ) -> Answer:
+        """Answer a query that :meth:`query` made; see :meth:`search`."""
+        snapshot = self.snapshot()
+        similarity, name = self.models.serving(model, snapshot)
+        surrogate, marks = None, 0
+        if similarity is not None:
+            surrogate = picture_surrogate(query, snapshot, self.pictures, similarity)
+        if surrogate is not None and use_marks and snapshot.plain is not None:
+            taught = self.teaching.refit(query, surrogate, snapshot)
+            if taught is not None:
+                surrogate, marks = taught
+        found = answer(
+            query,
+            k=k * 4 if collapse else k,
+            store=self.store,
+            snapshot=snapshot,
+            surrogate=surrogate,
+            wanted=filter,
+            model=name,
+            marks=marks,
+            pin_query=pin_query,
+        )
+        return duplicates_.collapse(found, snapshot, k) if collapse else found
+
+    def why(self, query: Query, item: int, *, model: int | str | None = None) -> dict[str, Any]:
+        """Why an item scores as it does: share of each block, words that match, marks."""
+        return exporting.explain(self, query, item, model)
+
+    # -- items -------------------------------------------------------------------
+
+    def item(self, which: int | str) -> Item:
+        """One item by number or path."""
+        if isinstance(which, int):
+            return self.store.items.get(which)
+        ref = self.pictures.locate(which)
+        if ref.kind != "item":
+            raise NotFound(f"{which} is not in this collection; index it first.")
+        return self.store.items.find(ref.value)
+
+    def status(self) -> dict[str, Any]:
+        """How many items are in each state, and what answers searches."""
+        snapshot = self.snapshot()
+        active = self.store.models.active()
+        return {
+            "folder": str(self.folder),
+            "items": self.store.items.counts(),
+            "findable": len(snapshot),
+            "generation": snapshot.generation,
+            "degraded": snapshot.degraded,
+            "judgements": len(self.store.judgements),
+            "model": "plain" if active is None else f"{active.id} {active.name}",
+            "waiting": self.store.contents.waiting(),
+        }
+
+    def problems(self) -> list[Item]:
+        """Files that could not be read, each with one reason."""
+        return self.store.items.problems()
+
+    def duplicates(self, threshold: float | None = None) -> list[list[int]]:
+        """Groups of near-duplicate items, largest group first."""
+        return duplicates_.groups(self.snapshot(), threshold)
+
+    def neighbours(self, path: str | os.PathLike[str], k: int = 10) -> int:
+        """Write the ``k`` nearest of every item as Parquet; gives the number of rows."""
+        return exporting.write_neighbours(self, Path(path), k)
+
+    def describe(self, file: str | os.PathLike[str]) -> sidecars.SidecarReport:
+        """Read tags and captions of items from a CSV, JSONL or Parquet file."""
+        return sidecars.read_sidecar(self.store, self.folder, Path(file))
+
+    def forget(self, items: Iterable[int | str]) -> Forgotten:
+        """Remove items' vectors, thumbnails and judgements for good (not the files)."""
+        ids = [self.item(which).id for which in items]
+        forgotten = self.store.forget(ids)
+        self._snapshot = None
+        self.build()
+        return forgotten
+
+    def thumbnail(self, item: int) -> bytes:
+        """A small JPEG of an item, without metadata; made anew where the cache lost it."""
+        return exporting.thumbnail(self, item)
+
+    def file(self, item: int) -> Path:
+        """Where an item's original file is."""
+        return self.folder / self.store.items.get(item).file
+
+    def representatives(self, count: int = 24) -> list[int]:
+        """Items that stand for the whole collection: the medoids of as many clusters."""
+        return exporting.representatives(self.snapshot(), count)
+
+    def ref(self, which: int | str) -> QueryRef:
+        """The name under which judgements about an item's query are kept."""
+        return self.pictures.locate(which)

@@ -1,0 +1,193 @@
+"""One consistent view of a collection that answers surrogates: a generation, what came since,
+and without what has gone.
+
+A snapshot never changes.  While the writer goes on, readers keep theirs and take a
+new one when they next look.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.collection.building import current_space, encode_items
+from likewise.index.flat import FlatIndex
+from likewise.learners.plain import Plain
+from likewise.store import Generation, Store
+from likewise.types import DataProblem, FloatArray, Hits, IdArray, Index, NotFound, Surrogate
+
+MANY_GONE = 256
+
+
+@dataclass(frozen=True)
+class Position:
+    """What decides whether a snapshot is still the newest."""
+
+    space: str
+    generation: int
+    segment: int
+    items: tuple[int, int, int, int]
+
+
+def position(store: Store) -> Position:
+    """Where the catalogue stands now."""
+    with store.snapshot() as db:
+        items = db.execute(
+            "SELECT COUNT(*), COALESCE(MAX(id), 0), COALESCE(SUM(removed IS NOT NULL), 0), "
+            "COALESCE(SUM(content), 0) FROM items"
+        ).fetchone()
+        generation = store.generations.current()
+        return Position(
+            store.settings.get("space") or "",
+            generation.number if generation else 0,
+            store.segments.last(),
+            tuple(items),
+        )
+
+
+class Snapshot:
+    """Items that can be found, their codes, and the index over them.
+
+    Attributes
+    ----------
+    plain
+        The plain similarity of the space; None while nothing is embedded.
+    generation
+        Number of the index generation that answers, 0 for none.
+    degraded
+        One sentence where the answer does not come from a complete index; else empty.
+    """
+
+    def __init__(self, store: Store) -> None:
+        with store.snapshot():
+            self.position = position(store)
+            self.plain: Plain | None = current_space(store)
+            live = store.items.contents()
+            found = store.generations.current()
+        self.ids: IdArray = np.fromiter(live.keys(), dtype=np.int64, count=len(live))
+        contents = np.fromiter(live.values(), dtype=np.int64, count=len(live))
+        self.generation, self.degraded = 0, ""
+        self._index: Index | None = None
+        self._codes: FloatArray = np.zeros((0, self.dim), np.float32)
+        rows = np.zeros(0, np.int64)
+        row_contents = np.zeros(0, np.int64)
+        if self.plain is not None and found is not None:
+            reason = store.generations.unusable(found, self.plain.space.fingerprint)
+            if not reason:
+                try:
+                    rows, row_contents = self._load(found)
+                except DataProblem as error:
+                    reason = str(error)
+            if reason:
+                self.degraded = f"{reason} Answers are exact meanwhile; index again to rebuild it."
+        self._arrange(store, rows, row_contents, contents)
+
+    def _load(self, generation: Generation) -> tuple[IdArray, IdArray]:
+        assert self.plain is not None
+        codes = np.load(generation.folder / "codes.npy", mmap_mode="r")
+        rows = np.load(generation.folder / "ids.npy")
+        contents = np.load(generation.folder / "contents.npy")
+        space = self.plain.space.fingerprint
+        if generation.kind == "faiss":
+            from likewise.index.faiss import FaissIndex
+
+            self._index = FaissIndex.load(generation.folder / "faiss")
+        elif len(rows):
+            self._index = FlatIndex.build(codes, rows, space=space)
+        self._codes, self.generation = codes, generation.number
+        return rows, contents
+
+    def _arrange(
+        self, store: Store, rows: IdArray, row_contents: IdArray, contents: IdArray
+    ) -> None:
+        """Set apart rows that are stale and items that are not in the generation yet."""
+        place = np.searchsorted(rows, self.ids)
+        place[place >= len(rows)] = 0
+        if len(rows):
+            covered = (rows[place] == self.ids) & (row_contents[place] == contents)
+        else:
+            covered = np.zeros(len(self.ids), bool)
+        kept = np.zeros(len(rows), bool)
+        kept[place[covered]] = True
+        self._row_of = dict(zip(self.ids[covered].tolist(), place[covered].tolist()))
+        self._gone = rows[~kept]
+        self._kept = rows[kept] if len(self._gone) > MANY_GONE else None
+        fresh, fresh_contents = self.ids[~covered], contents[~covered]
+        self._fresh: Index | None = None
+        self._fresh_codes = np.zeros((0, self.dim), np.float32)
+        self._fresh_of: dict[int, int] = {}
+        if self.plain is None or not len(fresh):
+            return
+        parts = list(encode_items(store, self.plain.space, fresh_contents))
+        self._fresh_codes = np.concatenate(parts)
+        self._fresh_of = dict(zip(fresh.tolist(), range(len(fresh))))
+        self._fresh = FlatIndex.build(self._fresh_codes, fresh, space=self.plain.space.fingerprint)
+        if not self.generation and not self.degraded:
+            self.degraded = f"No index is built yet; {len(fresh):,} pictures were scanned exactly."
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the generation holds exactly the items that can be found."""
+        return bool(self.generation) and self._fresh is None and not len(self._gone)
+
+    @property
+    def dim(self) -> int:
+        """Length of a picture vector."""
+        return self.plain.space.dim if self.plain is not None else 0
+
+    def __len__(self) -> int:
+        """Items that can be found by picture."""
+        return len(self._row_of) + len(self._fresh_of)
+
+    def codes(self, items: Any) -> FloatArray:
+        """Picture vectors of items, in the order given."""
+        wanted = np.atleast_1d(np.asarray(items, dtype=np.int64)).tolist()
+        out = np.empty((len(wanted), self.dim), np.float32)
+        for at, item in enumerate(wanted):
+            if item in self._row_of:
+                out[at] = self._codes[self._row_of[item]]
+            elif item in self._fresh_of:
+                out[at] = self._fresh_codes[self._fresh_of[item]]
+            else:
+                raise NotFound(f"Item {item} has no vectors; it is gone, unreadable or waiting.")
+        return out
+
+    def all_codes(self) -> tuple[IdArray, FloatArray]:
+        """Every findable item and its picture vector, in order of id (a copy)."""
+        ids = np.array(sorted([*self._row_of, *self._fresh_of]), dtype=np.int64)
+        if len(self._row_of) == len(self._codes) == len(ids):
+            return ids, np.asarray(self._codes)
+        return ids, self.codes(ids) if len(ids) else np.zeros((0, self.dim), np.float32)
+
+    def holds(self, item: int) -> bool:
+        """Whether an item can be found by picture."""
+        return item in self._row_of or item in self._fresh_of
+
+    def search(self, surrogate: Surrogate, k: int, *, among: IdArray | None = None) -> Hits:
+        """The ``k`` best present items: the generation's and the fresh ones together."""
+        found: list[Hits] = []
+        if self._index is not None and len(self._row_of):
+            if self._kept is not None:
+                allowed = self._kept if among is None else np.intersect1d(self._kept, among)
+                found.append(self._index.search(surrogate, k, among=allowed))
+            else:
+                hits = self._index.search(surrogate, k + len(self._gone), among=among)
+                keep = ~np.isin(hits.ids, self._gone) if len(self._gone) else slice(None)
+                found.append(Hits(hits.ids[keep][:k], hits.scores[keep][:k]))
+        if self._fresh is not None:
+            found.append(self._fresh.search(surrogate, k, among=among))
+        return best_of(found, k)
+
+
+def best_of(parts: list[Hits], k: int) -> Hits:
+    """The ``k`` best of several lists of hits; ties are broken by id."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return Hits(np.zeros(0, np.int64), np.zeros(0))
+    ids = np.concatenate([p.ids for p in parts])
+    scores = np.concatenate([p.scores for p in parts])
+    order = np.lexsort((ids, -scores))[:k]
+    return Hits(ids[order], scores[order])

@@ -1,0 +1,160 @@
+"""What people say: mark, click, order, undo; and a query's own marks at work in its next search."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.collection.queries import Query
+from likewise.collection.searching import QueryPictures
+from likewise.collection.snapshot import Snapshot
+from likewise.store import Store, as_file
+from likewise.types import BadInput, Judgement, JudgementKind, NotFound, QueryRef, Surrogate
+
+
+class Teaching:
+    """The log of judgements of a collection."""
+
+    def __init__(
+        self, store: Store, snapshot: Callable[[], Snapshot], pictures: QueryPictures
+    ) -> None:
+        self._store, self._snapshot, self._pictures = store, snapshot, pictures
+        self._lock = threading.Lock()
+        self._read_to = 0
+        self._marks: dict[QueryRef, dict[str, float]] = {}
+
+    # -- writing -----------------------------------------------------------------
+
+    def mark(
+        self,
+        query: Query,
+        items: Sequence[int | str],
+        relevant: bool = True,
+        *,
+        person: str = "",
+        source: str = "api",
+        keys: Sequence[str | None] | None = None,
+    ) -> list[int]:
+        """Say that items are, or are not, what this query wants; gives the records' numbers."""
+        value = 1.0 if relevant else 0.0
+        return self._add(query, [(i,) for i in items], "label", value, person, source, keys)
+
+    def click(
+        self, query: Query, item: int | str, *, person: str = "", source: str = "api",
+        key: str | None = None,
+    ) -> int:  # fmt: skip
+        """Say that an item was chosen for this query."""
+        return self._add(query, [(item,)], "click", 1.0, person, source, [key])[0]
+
+    def order(
+        self, query: Query, items: Sequence[int | str], *, person: str = "", source: str = "api",
+        key: str | None = None,
+    ) -> int:  # fmt: skip
+        """Say that items are, in this order, nearer to what this query wants."""
+        if len(items) < 2:
+            raise BadInput("An ordering needs at least two items.")
+        return self._add(query, [tuple(items)], "ordering", 1.0, person, source, [key])[0]
+
+    def _add(
+        self,
+        query: Query,
+        groups: Sequence[tuple[int | str, ...]],
+        kind: JudgementKind,
+        value: float,
+        person: str,
+        source: str,
+        keys: Sequence[str | None] | None,
+    ) -> list[int]:
+        ref = query.ref
+        self._pictures.keep(ref)
+        judgements = [
+            Judgement(ref, tuple(self._path(i) for i in group), kind, value, 0.0, person, source)
+            for group in groups
+        ]
+        return self._store.judgements.add(judgements, keys)
+
+    def _path(self, item: int | str) -> str:
+        if isinstance(item, (int, np.integer)):
+            return self._store.items.get(int(item)).file
+        ref = self._pictures.locate(item)
+        if ref.kind != "item":
+            raise NotFound(f"{item} is not in this collection; index it first.")
+        return ref.value
+
+    def undo(self, record: int | None = None, *, person: str = "", source: str = "api") -> int:
+        """Take a judgement back: the one of this number, or the last that counts."""
+        if record is None:
+            records = [r.id for r in self._store.judgements.records()]
+            if not records:
+                raise NotFound("There is no judgement to undo.")
+            record = records[-1]
+        self._store.judgements.undo(record, person=person, source=source)
+        return record
+
+    # -- files -------------------------------------------------------------------
+
+    def read(self, path: Path, **options: Any) -> tuple[int, list[str]]:
+        """Import judgements from a file; gives how many, and the rows that could not be used."""
+        from likewise.judgements import read_judgements
+
+        result = read_judgements(path, **options)
+        problems = [f"{p.file}, line {p.line}: {p.reason}" for p in result.problems]
+        good: list[Judgement] = []
+        known = self._known(result.judgements)
+        for judgement in result.judgements:
+            lost = [i for i in self._names(judgement) if i not in known]
+            if lost:
+                problems.append(f"{path.name}: {lost[0]!r} is not an item of this collection.")
+            else:
+                good.append(judgement)
+        self._store.judgements.add(good)
+        return len(good), problems
+
+    def _names(self, judgement: Judgement) -> list[str]:
+        own = [judgement.query.value] if judgement.query.kind == "item" else []
+        return [*judgement.items, *own]
+
+    def _known(self, judgements: Any) -> set[str]:
+        names = {name for j in judgements for name in self._names(j)}
+        found = self._store.items.ids([name.encode("utf-8", "surrogateescape") for name in names])
+        return {as_file(key) for key in found}
+
+    def write(self, path: Path, **options: Any) -> int:
+        """Export every judgement that counts."""
+        from likewise.judgements import Judgements, write_judgements
+
+        log = Judgements.of(self._store.judgements)
+        write_judgements(log, path, **options)
+        return len(log)
+
+    # -- marks at work -----------------------------------------------------------
+
+    def marks(self, query: Query) -> dict[str, float]:
+        """What was said of items for this query: path to value, the latest word counting."""
+        with self._lock:
+            self._catch_up()
+            return dict(self._marks.get(query.ref, {}))
+
+    def _catch_up(self) -> None:
+        with self._store.snapshot() as db:
+            newest = int(db.execute("SELECT COALESCE(MAX(id), 0) FROM judgements").fetchone()[0])
+        if newest == self._read_to:
+            return
+        # An undo anywhere changes what counts, so the labels are read anew: they are few.
+        self._marks = {}
+        for record in self._store.judgements.records(kind="label"):
+            judgement = record.judgement
+            here = self._marks.setdefault(judgement.query, {})
+            for item in judgement.items:
+                here[item] = judgement.value
+        self._read_to = newest
+
+    def refit(
+        self, query: Query, surrogate: Surrogate, snapshot: Snapshot
+    ) -> tuple[Surrogate, int] | None:
+        """The query's surrogate refitted from its own marks, and how many there are."""
+        return None

@@ -1,0 +1,227 @@
+"""Several models on the same queries: one table with significance and one plot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise.evaluation.measures import evaluate, mean, measure, recall_precision_curve
+from likewise.evaluation.ranking import Ranked, Rankings, rank
+from likewise.evaluation.relevance import RelevanceLike, as_relevance
+from likewise.evaluation.significance import Seed, bootstrap_interval, randomisation_test
+from likewise.types import BadInput
+
+MEASURES = ("map", "p1", "p10", "ndcg10")
+JUDGED = ("judged_map", "bpref")
+"""Added where only some items are judged."""
+
+TITLES = {"map": "MAP", "judged_map": "Judged-only MAP", "p1": "Precision@1"}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What :func:`compare` found.
+
+    Parameters
+    ----------
+    rows
+        One flat mapping a model: ``method``, the measures, ``queries`` and ``left_out``;
+        for all but the baseline also ``difference``, ``low``, ``high`` and ``p_value``.
+    by
+        The measure that the differences, intervals and p-values are of.
+    baseline
+        The model that the others are compared with.
+    level
+        Level of the intervals.
+    values
+        ``by`` of every query, a row a model.
+    curves
+        Recall and mean interpolated precision of every model.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    by: str
+    baseline: str
+    level: float
+    values: Mapping[str, NDArray[np.float64]]
+    curves: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+    def row(self, method: str) -> dict[str, Any]:
+        """The row of one model."""
+        for row in self.rows:
+            if row["method"] == method:
+                return row
+        raise BadInput(f"No model {method!r} was compared.")
+
+    def text(self) -> str:
+        """The table as plain text, and a line that says what the differences mean."""
+        keys = max((list(row) for row in self.rows), key=len)  # the baseline's row is the short one
+        cells = [keys, *([_cell(row.get(key)) for key in keys] for row in self.rows)]
+        widths = [max(len(row[at]) for row in cells) for at in range(len(keys))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if at == 0 else cell.rjust(width)
+                for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in cells
+        ]
+        left_out = self.rows[0]["left_out"]
+        note = f"difference: {self.by} minus that of {self.baseline}, {self.level:.0%} interval."
+        if left_out:
+            note += f" Queries without a relevant item, left out: {left_out}."
+        return "\n".join([*lines, note])
+
+    def worst(self, method: str, count: int = 10) -> NDArray[np.int64]:
+        """Queries that lost most against the baseline, the greatest loss first."""
+        change = self.values[method] - self.values[self.baseline]
+        order = np.argsort(change, kind="stable")
+        return order[change[order] < 0][:count]
+
+    def plot(self, path: str | os.PathLike[str]) -> Path:
+        """Draw recall-precision curves and a bar a model into a PNG or SVG file.
+
+        The whisker of a bar is the paired interval of its difference, set upon the
+        baseline's level (dashed): where it does not cross that line, the models differ.
+        """
+        target = Path(path)
+        if target.suffix.lower() not in (".png", ".svg"):
+            raise BadInput(f"A plot is written as .png or .svg, not as {target.name!r}.")
+        _draw(self, target)
+        return target
+
+
+def compare(
+    models: Mapping[str, Rankings | Ranked],
+    relevance: RelevanceLike | Mapping[str, Mapping[str, float]] | None = None,
+    *,
+    baseline: str | None = None,
+    by: str | None = None,
+    measures: tuple[str, ...] = MEASURES,
+    leave_out: ArrayLike | None = None,
+    level: float = 0.95,
+    draws: int = 100_000,
+    seed: Seed = 0,
+) -> Comparison:
+    """Compare models on the same queries.
+
+    Parameters
+    ----------
+    models
+        Name to rankings: a score matrix, a list of Hits, a run, or what
+        :func:`~likewise.evaluation.rank` made of one.
+    relevance, leave_out
+        As for :func:`~likewise.evaluation.rank`; not needed where all are ranked already.
+    baseline
+        The model to compare with; the first by default.
+    by
+        The measure that differences are taken of: ``map`` by default, ``judged_map``
+        where only some items are judged.
+    measures
+        Further measures to show.
+    level, draws, seed
+        Of the intervals, and of the randomisation test.
+
+    Returns
+    -------
+    Comparison
+        With ``rows``, ``text()`` and ``plot(path)``.
+
+    Notes
+    -----
+    Every p-value is of one model against the baseline alone; whoever tries many models
+    and keeps the best should ask for smaller ones.
+    """
+    if not models:
+        raise BadInput("Give at least one model to compare.")
+    baseline = next(iter(models)) if baseline is None else baseline
+    if baseline not in models:
+        raise BadInput(f"The baseline {baseline!r} is none of: {', '.join(models)}.")
+    ranked = _rank_all(models, relevance, leave_out)
+    partial = not ranked[baseline].complete
+    by = by or ("judged_map" if partial else "map")
+    names = tuple(dict.fromkeys((*measures, *(JUDGED if partial else ()), by)))
+    values = {name: measure(own, by) for name, own in ranked.items()}
+    rows = []
+    for name, own in ranked.items():
+        _, queries, left_out = mean(values[name])
+        row: dict[str, Any] = {"method": name, **evaluate(own, names)}
+        if name != baseline and queries:
+            pair = values[name], values[baseline]
+            interval = bootstrap_interval(*pair, level=level, seed=seed)
+            row |= {"difference": interval.mean, "low": interval.low, "high": interval.high}
+            row["p_value"] = randomisation_test(*pair, draws=draws, seed=seed).p_value
+        rows.append(row | {"queries": queries, "left_out": left_out})
+    curves = {name: recall_precision_curve(own) for name, own in ranked.items()}
+    return Comparison(tuple(rows), by, baseline, level, values, curves)
+
+
+def _rank_all(
+    models: Mapping[str, Rankings | Ranked], relevance: Any, leave_out: ArrayLike | None
+) -> dict[str, Ranked]:
+    if relevance is not None and not isinstance(relevance, Mapping):
+        relevance = as_relevance(relevance)
+    ranked: dict[str, Ranked] = {}
+    for name, model in models.items():
+        if isinstance(model, Ranked):
+            ranked[name] = model
+        elif relevance is None:
+            raise BadInput(f"Give the relevance too: model {name!r} is not ranked yet.")
+        else:
+            ranked[name] = rank(model, relevance, leave_out=leave_out)
+    first = next(iter(ranked.values()))
+    for name, own in ranked.items():
+        same = own.names == first.names and np.array_equal(own.relevant, first.relevant)
+        if not same or own.complete != first.complete:
+            raise BadInput(
+                f"Model {name!r} was ranked for other queries or judgements than the first one; "
+                "rank all models with the same relevance."
+            )
+    return ranked
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.1e}" if 0 < abs(value) < 5e-4 else f"{value:.4f}"
+
+
+def _draw(comparison: Comparison, target: Path) -> None:
+    # Drawing is rare and its library slow to load; no global state of it is touched.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2)
+    for at, (name, (recall, precision)) in enumerate(comparison.curves.items()):
+        left.plot(recall, precision, color=f"C{at % 10}", marker="o", markersize=3, label=name)
+    left.set(xlabel="Recall", ylabel="Precision (interpolated)", xlim=(0, 1), ylim=(0, 1.02))
+    left.legend(frameon=False)
+
+    title = TITLES.get(comparison.by, comparison.by)
+    base = comparison.row(comparison.baseline)[comparison.by]
+    for at, row in enumerate(comparison.rows):
+        height = row[comparison.by]
+        right.bar(at, height, color=f"C{at % 10}", width=0.65)
+        top = height
+        if "low" in row:
+            low, top = base + row["low"], max(height, base + row["high"])
+            right.plot([at, at], [low, base + row["high"]], color="black", linewidth=1.5)
+        if np.isfinite(height):
+            right.annotate(
+                f"{height:.3f}", (at, top), (0, 3), textcoords="offset points", ha="center"
+            )
+    right.axhline(base if np.isfinite(base) else 0.0, color="black", linestyle="--", linewidth=0.8)
+    right.set_xticks(range(len(comparison.rows)), [row["method"] for row in comparison.rows])
+    right.set(ylabel=title, title=f"{title}, {comparison.level:.0%} interval of the difference")
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(target, dpi=150)

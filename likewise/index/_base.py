@@ -1,0 +1,341 @@
+"""What every index has in common: checks of what is handed in, ids, ties, saving.
+
+A kind of index adds how codes are kept and how the best of them are found; it may
+count on clean arguments, and what it must give back is said in one place
+(:meth:`BaseIndex._best`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from likewise.index._checks import BLOCK_BYTES
+from likewise.index._files import SavedFolder, Writer, array_writer, write_folder
+from likewise.index._kernels import look_over, name_hits
+from likewise.types import (
+    BadInput,
+    FloatArray,
+    Hits,
+    IdArray,
+    SpaceMismatch,
+    Surrogate,
+    as_vector,
+    check_k,
+)
+
+# Up to so many hits a nearly sorted row is put right by insertion.
+_FEW = 1024
+
+
+class Asked(NamedTuple):
+    """Checked surrogates as arrays, one row each: what ``_best`` works on.
+
+    ``fits`` says that float32 holds the vectors well; ``silent`` counts the rows that are
+    all zero (``_best`` never sees one).
+    """
+
+    vectors: FloatArray
+    side: NDArray[np.float64]
+    fits: bool = True
+    silent: int = 0
+
+    def take(self, rows: Any) -> Asked:
+        """Some of them."""
+        return Asked(self.vectors[rows], self.side[rows], self.fits)
+
+
+class BaseIndex(ABC):
+    """The parent of every index; follows :class:`likewise.types.Index`.
+
+    Parameters
+    ----------
+    ids
+        One unique id a row of the codes.
+    dim
+        Number of columns of a code.
+    space
+        Fingerprint of the space that the codes came from; empty for "any".
+    side_names
+        Names of the side columns, in the order in which they are kept.
+    """
+
+    kind: ClassVar[str]
+    exact: ClassVar[bool] = False
+    takes_sparse: ClassVar[bool] = False
+
+    def __init__(
+        self, ids: IdArray, dim: int, space: str = "", side_names: Sequence[str] = ()
+    ) -> None:
+        self._ids = np.array(ids, dtype=np.int64)
+        self._ids.flags.writeable = False
+        self._dim, self._space = int(dim), space
+        self._side_names = tuple(side_names)
+        rising = len(ids) < 2 or bool((np.diff(self._ids) > 0).all())
+        self._order = None if rising else np.argsort(self._ids, kind="stable")
+        self._rising_ids = self._ids if self._order is None else self._ids[self._order]
+
+    # -- what a kind adds ---------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def build(
+        cls,
+        codes: Any,
+        ids: Any = None,
+        *,
+        space: str = "",
+        side: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """An index of codes, one row an item.
+
+        Parameters
+        ----------
+        codes
+            The encoded items; kept as they are, never normalised.
+        ids
+            One unique whole number an item; its row by default.
+        space
+            Fingerprint of the space that made the codes.
+        side
+            Side columns by name: a number an item, which a surrogate may give a
+            coefficient.
+        seed
+            Seed of every random choice.
+        """
+
+    @abstractmethod
+    def _best(
+        self, asked: Asked, k: int, rows: IdArray | None
+    ) -> tuple[IdArray, NDArray[np.floating[Any]]]:
+        """Rows of the codes and their scores without offset, both of shape (queries, k).
+
+        ``k`` is at least 1 and at most the number of items in question: all of them, or
+        those that ``rows`` (ascending) names.  No answer may be short.
+        """
+
+    @abstractmethod
+    def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
+        """Settings for the manifest, and what writes each file but the ids."""
+
+    @classmethod
+    @abstractmethod
+    def _restore(cls, saved: SavedFolder, common: Mapping[str, Any]) -> Self:
+        """The index of a saved folder; ``common`` is what :meth:`__init__` takes."""
+
+    # -- what all of them do ------------------------------------------------
+
+    @property
+    def space(self) -> str:
+        """Fingerprint of the space the codes came from."""
+        return self._space
+
+    @property
+    def dim(self) -> int:
+        """Number of columns of a code."""
+        return self._dim
+
+    @property
+    def ids(self) -> IdArray:
+        """Ids of the items held, in the order in which they were handed in."""
+        return self._ids
+
+    @property
+    def side_names(self) -> tuple[str, ...]:
+        """Names of the side columns."""
+        return self._side_names
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} items of {self.dim} numbers)"
+
+    def search(self, surrogate: Surrogate, k: int, *, among: Any = None) -> Hits:
+        """The ``k`` best items for one surrogate.
+
+        Parameters
+        ----------
+        surrogate
+            What the query became; its space must be the index's.
+        k
+            How many hits to give; fewer come back where there are fewer items.
+        among
+            Only items with these ids; ids that the index does not hold are passed over.
+
+        Returns
+        -------
+        Hits
+            Ids and true scores (side columns and offset included), best first, ties by
+            ascending id.
+        """
+        return self.search_many((surrogate,), k, among=among)[0]
+
+    def search_many(
+        self, surrogates: Sequence[Surrogate], k: int, *, among: Any = None
+    ) -> list[Hits]:
+        """The ``k`` best items for each of several surrogates; see :meth:`search`."""
+        k = check_k(k)
+        rows = None if among is None else self._rows(among)
+        k = min(k, len(self) if rows is None else len(rows))
+        at_a_time = max(1, BLOCK_BYTES // (8 * (self._dim + 1)))
+        hits: list[Hits] = []
+        for start in range(0, len(surrogates), at_a_time):
+            hits += self._answer(surrogates[start : start + at_a_time], k, rows)
+        return hits
+
+    def save(self, folder: str | Path) -> None:
+        """Write the index as a folder of plain files with checksums, all or nothing.
+
+        A folder that already holds an index is replaced; any other is refused.
+        """
+        settings, writers = self._contents()
+        manifest = {
+            "kind": self.kind,
+            "space": self._space,
+            "items": len(self),
+            "dim": self._dim,
+            "side": list(self._side_names),
+            "settings": settings,
+        }
+        write_folder(Path(folder), manifest, {"ids.npy": array_writer(self._ids), **writers})
+
+    @classmethod
+    def load(cls, folder: str | Path, mmap: bool = True) -> Self:
+        """The index that was saved in a folder.
+
+        Parameters
+        ----------
+        folder
+            What was handed to :meth:`save`.
+        mmap
+            Whether large arrays stay on disk and are read as they are needed.
+
+        Raises
+        ------
+        DataProblem
+            When a file is missing or a checksum does not agree.
+        """
+        saved = SavedFolder(folder, cls.kind, mmap=mmap)
+        common = {
+            "ids": saved.array("ids.npy"),
+            "dim": saved.manifest["dim"],
+            "space": saved.manifest["space"],
+            "side_names": saved.manifest["side"],
+        }
+        return cls._restore(saved, common)
+
+    # -- inside -------------------------------------------------------------
+
+    def _answer(self, surrogates: Sequence[Surrogate], k: int, rows: IdArray | None) -> list[Hits]:
+        asked, offsets = self._asked(surrogates)
+        if k == 0:
+            return [Hits(np.empty(0, np.int64), np.empty(0)) for _ in surrogates]
+        best = self._best_of_some if asked.silent else self._best
+        places, found = best(asked, k, rows)
+        if k <= _FEW:
+            ids, scores = name_hits(places, found, self._ids, offsets)
+        else:
+            ids, scores = self._ids[places], found.astype(np.float64)
+            order = np.lexsort((ids, -scores))
+            ids, scores = (np.take_along_axis(a, order, axis=1) for a in (ids, scores))
+            scores += offsets[:, None]
+        return [Hits(i, s) for i, s in zip(ids, scores)]
+
+    def _best_of_some(
+        self, asked: Asked, k: int, rows: IdArray | None
+    ) -> tuple[IdArray, NDArray[np.floating[Any]]]:
+        """A query of zeros likes all items equally: it gets the first ids, from any engine."""
+        heard = np.flatnonzero(asked.vectors.any(axis=1) | asked.side.any(axis=1))
+        places = np.tile(self._first(k, rows), (len(asked.vectors), 1))
+        scores = np.zeros(places.shape)
+        if len(heard):
+            places[heard], scores[heard] = self._best(asked.take(heard), k, rows)
+        return places, scores
+
+    def _asked(self, surrogates: Sequence[Surrogate]) -> tuple[Asked, NDArray[np.float64]]:
+        """Surrogates as arrays, or one sentence about what is wrong with them."""
+        vectors = []
+        side = np.zeros((len(surrogates), len(self._side_names)))
+        offsets = np.empty(len(surrogates))
+        for at, one in enumerate(surrogates):
+            if not isinstance(one, Surrogate):
+                raise BadInput(
+                    f"An index answers surrogates, not {type(one).__name__}: "
+                    "let a similarity make one of the query."
+                )
+            if one.space != self._space and one.space and self._space:
+                raise SpaceMismatch(
+                    f"The surrogate was made for the space {one.space} and the index holds "
+                    f"{self._space}; use a similarity of the index's space or build the index anew."
+                )
+            vectors.append(self._vector(one.vector))
+            offsets[at] = one.offset
+            if one.side:
+                side[at] = self._coefficients(one.side)
+        matrix = vectors[0][None, :] if len(vectors) == 1 else np.array(vectors)
+        finite, fits, silent = look_over(matrix, side, offsets)
+        if not finite:
+            raise BadInput(
+                "A surrogate holds NaN or infinity; look at the query's features or at the model."
+            )
+        return Asked(matrix, side, fits, silent), offsets
+
+    def _vector(self, vector: Any) -> FloatArray:
+        if (
+            type(vector) is np.ndarray
+            and vector.shape == (self._dim,)
+            and vector.dtype.char in "fd"
+        ):
+            return vector
+        thin: Any = vector
+        if sparse.issparse(vector):
+            if thin.shape[-1] != self._dim:
+                raise BadInput(
+                    f"The surrogate has {thin.shape[-1]} numbers, but {self._dim} are needed: "
+                    "was it made with other features?"
+                )
+            vector = thin.toarray()
+        return as_vector(vector, dim=self._dim, name="surrogate")
+
+    def _coefficients(self, side: Mapping[str, float]) -> NDArray[np.float64]:
+        unknown = sorted(n for n, c in side.items() if n not in self._side_names and c != 0)
+        if unknown:
+            raise BadInput(
+                f"The surrogate uses the side column {unknown[0]!r}, which this index does not "
+                "hold; build the index with it."
+            )
+        given = np.array([side.get(name, 0.0) for name in self._side_names], dtype=np.float64)
+        if not np.isfinite(given).all():
+            raise BadInput("A surrogate's side coefficients must be finite; look at the model.")
+        return given
+
+    def _rows(self, among: Any) -> IdArray:
+        """Rows of the ids that the index holds, ascending, each once."""
+        wanted = np.asarray(among)
+        if wanted.size == 0:
+            return np.empty(0, np.int64)
+        if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
+            raise BadInput("among must be a list of item ids, whole numbers.")
+        wanted = wanted.astype(np.int64)
+        place = np.searchsorted(self._rising_ids, wanted)
+        place[place == len(self)] = 0
+        held = self._rising_ids[place] == wanted if len(self) else np.zeros(len(wanted), bool)
+        place = place[held]
+        found: IdArray = np.unique(place if self._order is None else self._order[place])
+        return found
+
+    def _first(self, k: int, rows: IdArray | None) -> IdArray:
+        """Rows of the ``k`` smallest ids."""
+        if rows is None:
+            return np.arange(k) if self._order is None else self._order[:k]
+        ids = self._ids[rows]
+        first: IdArray = rows[np.argsort(ids, kind="stable")[:k]]
+        return first

@@ -1,0 +1,303 @@
+"""FAISS behind the common calls: exact for small collections, k-means cells for large ones.
+
+How many cells a search looks into is chosen once, for a stated recall, on a sample of plain
+and of learned-like queries; the recall that was measured is kept with the index.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import faiss as _faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.index._checks import check_contents
+from likewise.index._files import SavedFolder, Writer, array_writer
+from likewise.index._kernels import exact_dots
+from likewise.index._lift import SideLift
+from likewise.index._probed import Found, ProbedIndex, ranks_of, scan
+from likewise.index._recall import AT, RECALL, Goal
+from likewise.types import BadInput, DataProblem, IdArray
+
+faiss: Any = _faiss  # its own type hints know but half of it
+
+Structure = Literal["flat", "ivf", "ivf-sq8", "hnsw"]
+
+# An exact scan stays below some milliseconds up to here.
+SMALL = 50_000
+# Beyond so many bytes of float32 codes a quarter of the memory is worth a second look
+# at the best candidates.
+LARGE_BYTES = 2 << 30
+_MOST_EF = 1024
+
+
+class FaissIndex(ProbedIndex):
+    """Inner-product search by FAISS.
+
+    Made by :meth:`build`.  ``structure`` says what was chosen, ``probes`` how many cells
+    (or, for a graph, how long a candidate list) a search looks into, ``recall`` what was
+    measured with that.
+    """
+
+    kind = "faiss"
+
+    def __init__(
+        self,
+        engine: Any,
+        structure: Structure,
+        codes: NDArray[np.float32] | None,
+        **common: Any,
+    ) -> None:
+        self._engine, self._structure, self._codes = engine, structure, codes
+        super().__init__(**common)
+
+    @classmethod
+    def build(
+        cls,
+        codes: Any,
+        ids: Any = None,
+        *,
+        space: str = "",
+        side: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        kind: Literal["auto"] | Structure = "auto",
+        recall: float = RECALL,
+        at: int = AT,
+        cells: int | None = None,
+        probes: int | None = None,
+        links: int = 16,
+    ) -> Self:
+        """An index of dense codes; see :meth:`BaseIndex.build` for what all kinds take.
+
+        Parameters
+        ----------
+        kind
+            ``flat`` (exact), ``ivf`` (k-means cells), ``ivf-sq8`` (the same with a byte a
+            number in memory and the full codes beside it for the last look), ``hnsw`` (a
+            graph; weak where lengths are uneven) or ``auto``: by size.
+        recall, at
+            The recall to choose ``probes`` for, and the number of hits it is measured on.
+        cells
+            Number of k-means cells; about ``4 sqrt(n)`` by default.
+        probes
+            Cells (or candidates of a graph) to look into; chosen by default.
+        links
+            Links a node of a graph.
+        """
+        given = check_contents(codes, ids, side)
+        goal = Goal(recall, at).checked()
+        structure = _choose(kind, *given.codes.shape)
+        lift = SideLift.fit(given.codes, given.side)
+        full = lift.codes(given.codes, given.side)
+        index = cls(
+            _engine(structure, full, cells, links, seed),
+            structure,
+            full if structure == "ivf-sq8" else None,
+            lift=lift,
+            probes=1,
+            recall=1.0,
+            ids=given.ids,
+            dim=given.codes.shape[1],
+            space=space,
+            side_names=given.side_names,
+        )
+        index._calibrate(goal, probes=probes, codes=full, seed=seed)
+        return index
+
+    @property
+    def structure(self) -> Structure:
+        """What FAISS was asked to build."""
+        return self._structure
+
+    # -- searching ----------------------------------------------------------
+
+    def _look(self, vectors: NDArray[np.float32], k: int, rows: IdArray | None) -> Found:
+        if self._codes is None:
+            found, places = self._ask(vectors, k, rows)
+            return places, found
+        room = len(self) if rows is None else len(rows)
+        _, places = self._ask(vectors, min(room, 2 * k), rows)
+        return self._second_look(self._codes, vectors, places, k)
+
+    def _look_everywhere(self, vectors: NDArray[np.float32], k: int) -> Found:
+        if self._codes is not None:
+            return scan(self._codes, vectors, k)
+        found, places = self._all(vectors, k, None)
+        return places, found
+
+    def _ask(
+        self, vectors: NDArray[np.float32], k: int, rows: IdArray | None
+    ) -> tuple[NDArray[np.float32], IdArray]:
+        """Scores and rows; what the probed cells cannot fill is asked of all cells."""
+        engine, params = (self._engine, self._params) if rows is None else self._among(rows)
+        scores, places = engine.search(vectors, k, params=params)
+        if min(places[:, -1].tolist()) < 0:
+            short = places[:, -1] < 0
+            scores[short], places[short] = self._all(vectors[short], k, rows)
+        return scores, places
+
+    def _all(
+        self, vectors: NDArray[np.float32], k: int, rows: IdArray | None
+    ) -> tuple[NDArray[np.float32], IdArray]:
+        """The exact answer over what the engine holds."""
+        chosen = {} if rows is None else {"sel": self._selector(rows)}
+        if self._structure == "hnsw":
+            engine = faiss.downcast_index(self._engine.storage)
+            params = faiss.SearchParameters(**chosen)
+        else:
+            engine = self._engine
+            params = faiss.SearchParametersIVF(nprobe=self._most_probes, **chosen)
+        scores, places = engine.search(vectors, k, params=params)
+        return scores, places
+
+    def _among(self, rows: IdArray) -> tuple[Any, Any]:
+        """Engine and parameters for a search among some rows only.
+
+        The true hits among a share of the items lie in as many more cells as the share is
+        small; cells without any of them cost next to nothing.
+        """
+        sel = self._selector(rows)
+        if self._structure in ("flat", "hnsw"):
+            engine = self._engine if self._structure == "flat" else self._engine.storage
+            return faiss.downcast_index(engine), faiss.SearchParameters(sel=sel)
+        probes = min(self._most_probes, math.ceil(self._probes * len(self) / len(rows)))
+        return self._engine, faiss.SearchParametersIVF(nprobe=probes, sel=sel)
+
+    def _selector(self, rows: IdArray) -> Any:
+        wanted = np.zeros(len(self), bool)
+        wanted[rows] = True
+        return faiss.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
+
+    def _second_look(
+        self, codes: NDArray[np.float32], vectors: NDArray[np.float32], places: IdArray, k: int
+    ) -> Found:
+        """Score the candidates by their full codes: scores shown must be true ones."""
+        best = np.empty((len(places), k), np.int64)
+        scores = np.empty((len(places), k))
+        for q, candidates in enumerate(places):
+            true = exact_dots(codes[candidates], vectors[q])
+            order = np.lexsort((self._ids[candidates], -true))[:k]
+            best[q], scores[q] = candidates[order], true[order]
+        return best, scores
+
+    # -- how many probes ----------------------------------------------------
+
+    @property
+    def _most_probes(self) -> int:
+        if self._structure == "hnsw":
+            return _MOST_EF
+        return 1 if self._structure == "flat" else int(self._engine.nlist)
+
+    def _set_probes(self, probes: int) -> None:
+        super()._set_probes(probes)
+        self._params = None
+        if self._structure == "hnsw":
+            self._params = faiss.SearchParametersHNSW(efSearch=self._probes)
+        elif self._structure != "flat":
+            self._params = faiss.SearchParametersIVF(nprobe=self._probes)
+
+    def _calibrate(self, goal: Goal, **how: Any) -> None:
+        if self._structure != "flat":
+            super()._calibrate(goal, **how)
+
+    def _reach(self, goal: Goal, groups: list[NDArray[np.float32]], true: list[Found]) -> None:
+        if self._structure != "hnsw":
+            super()._reach(goal, groups, true)
+            return
+        self._set_probes(32)  # a graph tells no ranks: try
+        while self._measured(groups, true) < goal.recall and self._probes < self._most_probes:
+            self._set_probes(2 * self._probes)
+
+    def _items(self, rows: IdArray) -> NDArray[np.float32]:
+        if self._codes is not None:
+            return np.array(self._codes[rows])
+        if self._structure == "hnsw":
+            return np.asarray(self._engine.reconstruct_batch(rows))
+        self._engine.make_direct_map()
+        try:
+            return np.asarray(self._engine.reconstruct_batch(rows))
+        finally:
+            self._engine.set_direct_map_type(faiss.DirectMap.NoMap)
+
+    def _ranks(self, vectors: NDArray[np.float32], rows: IdArray) -> IdArray:
+        home = np.empty(len(self), np.int64)
+        lists = self._engine.invlists
+        for cell in range(self._most_probes):
+            size = lists.list_size(cell)
+            if size:
+                home[faiss.rev_swig_ptr(lists.get_ids(cell), size)] = cell
+        _, order = self._engine.quantizer.search(vectors, self._most_probes)
+        return ranks_of(order, home[rows])
+
+    # -- files --------------------------------------------------------------
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
+        settings = {"structure": self._structure, **self._probing()}
+
+        def write_engine(path: Path) -> None:
+            faiss.write_index(self._engine, str(path))
+
+        writers: dict[str, Writer] = {"engine.faiss": write_engine}
+        if self._codes is not None:
+            writers["codes.npy"] = array_writer(self._codes)
+        return settings, writers
+
+    @classmethod
+    def _restore(cls, saved: SavedFolder, common: Mapping[str, Any]) -> Self:
+        settings = saved.manifest["settings"]
+        flags = faiss.IO_FLAG_MMAP_IFC if saved.mmap else 0
+        try:
+            engine = faiss.read_index(str(saved.path("engine.faiss")), flags)
+        except RuntimeError:
+            raise DataProblem(
+                f"FAISS cannot read the index in {saved.folder}; build the index anew."
+            ) from None
+        return cls(
+            engine,
+            settings["structure"],
+            saved.array("codes.npy") if "codes.npy" in saved else None,
+            **cls._of_probing(settings),
+            **common,
+        )
+
+
+def _choose(kind: str, n: int, dim: int) -> Structure:
+    if kind not in ("auto", "flat", "ivf", "ivf-sq8", "hnsw"):
+        raise BadInput(
+            f"FAISS is used as auto, flat, ivf, ivf-sq8 or hnsw, not {kind!r}; name one of these."
+        )
+    if n == 0 or (kind == "auto" and n < SMALL):
+        return "flat"
+    if kind == "auto":
+        return "ivf" if 4 * n * dim <= LARGE_BYTES else "ivf-sq8"
+    return kind  # type: ignore[return-value]
+
+
+def _engine(
+    structure: Structure, codes: NDArray[np.float32], cells: int | None, links: int, seed: int
+) -> Any:
+    """FAISS's own index, trained and filled."""
+    n, dim = codes.shape
+    if structure == "flat":
+        engine = faiss.IndexFlatIP(dim)
+    elif structure == "hnsw":
+        engine = faiss.IndexHNSWFlat(dim, links, faiss.METRIC_INNER_PRODUCT)
+    else:
+        wanted = round(4 * math.sqrt(n)) if cells is None else cells
+        if wanted < 1:
+            raise BadInput(f"An index has at least one cell, not {cells}.")
+        coding = "SQ8" if structure == "ivf-sq8" else "Flat"
+        name = f"IVF{max(1, min(wanted, n // 8))},{coding}"
+        engine = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
+        engine.cp.seed = seed + 1
+        engine.cp.niter = 10
+        engine.cp.min_points_per_centroid = 1
+        engine.cp.max_points_per_centroid = 64
+        engine.train(codes)
+    if n:
+        engine.add(codes)
+    return engine

@@ -1,0 +1,331 @@
+"""One table of judgements, three ways to store it: CSV, JSONL and Parquet.
+
+All three have the same columns and read back exactly what was written.  They
+also accept the two simple tables that people have: ``query, item, relevant`` and
+``query, item, clicks``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from likewise.judgements.exchange import (
+    ImportResult,
+    PathLike,
+    Reading,
+    as_number,
+    as_text,
+    as_time,
+    atomic,
+    check_utf8,
+    not_unicode,
+    number_text,
+    read_text,
+    write_text,
+)
+from likewise.judgements.records import Judgements, check_judgement
+from likewise.types import BadInput, DataProblem, Judgement, QueryKind, QueryRef
+
+COLUMNS = ("query_kind", "query", "crop", "items", "kind", "value", "time", "person", "source")
+FULL = ("query", "items", "kind")
+LABELS = ("query", "item", "relevant")
+CLICKS = ("query", "item", "clicks")
+
+_SCHEMA = pa.schema(
+    [
+        ("query_kind", pa.string()),
+        ("query", pa.string()),
+        ("crop", pa.list_(pa.float64())),
+        ("items", pa.list_(pa.string())),
+        ("kind", pa.string()),
+        ("value", pa.float64()),
+        ("time", pa.float64()),
+        ("person", pa.string()),
+        ("source", pa.string()),
+    ]
+)
+_TRUE = {"true", "yes", "y", "relevant"}
+_FALSE = {"false", "no", "n", "irrelevant", "not relevant"}
+
+
+# --------------------------------------------------------------------------
+# One row
+
+
+Row = Mapping[str, Any]
+Parser = Callable[[Row], Judgement]
+
+
+def parser(columns: Iterable[str], query_kind: QueryKind | None) -> Parser:
+    """The function that makes a judgement of a row with these columns."""
+    given = set(columns)
+    if given.issuperset(FULL):
+        return lambda row: _full(row, query_kind or "item")
+    if given.issuperset(LABELS):
+        return lambda row: _simple(row, "label", _relevant(row["relevant"]), query_kind or "item")
+    if given.issuperset(CLICKS):
+        return lambda row: _simple(
+            row, "click", as_number(row["clicks"], "clicks"), query_kind or "text"
+        )
+    missing = min((set(form) - given for form in (FULL, LABELS, CLICKS)), key=len)
+    raise BadInput(
+        f"The columns {', '.join(sorted(missing))} are missing; needed are query, items and kind, "
+        "or query, item and relevant, or query, item and clicks."
+    )
+
+
+def _full(row: Row, query_kind: QueryKind) -> Judgement:
+    items = row["items"]
+    if isinstance(items, str):
+        items = [items]
+    if not isinstance(items, (list, tuple)):
+        raise BadInput("The items must be a list of texts.")
+    kind = row["kind"]
+    value = row.get("value")
+    if kind == "ordering" and value in (None, ""):
+        value = 1.0
+    return check_judgement(
+        Judgement(
+            _query(row, query_kind),
+            tuple(as_text(item, "item") for item in items),
+            kind,
+            as_number(value, "value"),
+            *_who(row),
+        )
+    )
+
+
+def _simple(row: Row, kind: Any, value: float, query_kind: QueryKind) -> Judgement:
+    items = (as_text(row["item"], "item"),)
+    return check_judgement(Judgement(_query(row, query_kind), items, kind, value, *_who(row)))
+
+
+def _query(row: Row, query_kind: QueryKind) -> QueryRef:
+    crop = row.get("crop")
+    corners = None
+    if crop is not None:
+        if not isinstance(crop, (list, tuple)) or len(crop) != 4:
+            raise BadInput("A crop must be four numbers: left, top, right, bottom.")
+        left, top, right, bottom = (as_number(share, "crop") for share in crop)
+        corners = (left, top, right, bottom)
+    kind = cast(QueryKind, row.get("query_kind") or query_kind)
+    return QueryRef(kind, as_text(row["query"], "query"), corners)
+
+
+def _who(row: Row) -> tuple[float, str, str]:
+    person, source = (
+        "" if row.get(name) is None else as_text(row[name], name) for name in ("person", "source")
+    )
+    return as_time(row.get("time")), person, source
+
+
+def _relevant(value: Any) -> float:
+    if isinstance(value, bool):
+        return float(value)
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word in _TRUE or word in _FALSE:
+        return float(word in _TRUE)
+    return as_number(value, "relevant")
+
+
+# --------------------------------------------------------------------------
+# CSV.  Several items share a cell, parted by "|"; a bar within an item is "\|", and backslashes
+# count only before a bar or at the end of an item, so that Windows paths stay as they are.
+
+
+def items_cell(items: Iterable[str]) -> str:
+    """The items as one cell."""
+    return "|".join(
+        re.sub(r"(\\*)(\||\Z)", lambda m: m[1] * 2 + (m[2] and "\\|"), item) for item in items
+    )
+
+
+def cell_items(cell: str) -> list[str]:
+    """The items of a cell that :func:`items_cell` made, or a person."""
+    items, start, text = [], 0, ""
+    for match in re.finditer(r"(\\*)(\||\Z)", cell):
+        slashes, bar = len(match[1]), match[2]
+        text += cell[start : match.start()] + "\\" * ((slashes + (not bar)) // 2)
+        start = match.end()
+        if bar and slashes % 2:
+            text += "|"
+        elif bar:
+            items.append(text)
+            text = ""
+        else:
+            break  # the end; a second, empty match may follow a run of backslashes
+    return [*items, text]
+
+
+def read_csv(path: Path, query_kind: QueryKind | None = None, delimiter: str = ",") -> ImportResult:
+    """Judgements of a CSV file with a header line."""
+    reading = Reading(path)
+    # The usual limit of 131,072 letters a cell is below a long ordering.
+    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
+    lines = csv.reader(io.StringIO(read_text(path), newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = [name.strip().lower() for name in next(lines, [])]
+        check_utf8(*header)
+        parse = parser(header, query_kind)
+    except csv.Error as problem:
+        raise DataProblem(f"{path} is not a CSV table: {problem}.") from None
+    except BadInput as problem:
+        raise BadInput(f"{path} cannot be read: {problem}") from None
+    while True:
+        line = lines.line_num + 1
+        try:
+            cells = next(lines, None)
+        except csv.Error as problem:
+            reading.bad(line, f"The quotation marks do not match ({problem}).")
+            continue
+        if cells is None:
+            return reading.result()
+        if cells:
+            with reading.row(line):
+                reading.good.append(parse(_csv_row(header, cells)))
+
+
+def _csv_row(header: list[str], cells: list[str]) -> dict[str, Any]:
+    check_utf8(*cells)
+    if len(cells) != len(header):
+        raise BadInput(f"The line has {len(cells)} cells, but the header has {len(header)}.")
+    row: dict[str, Any] = dict(zip(header, cells))
+    if "items" in row:
+        row["items"] = cell_items(row["items"])
+    if "crop" in row:
+        row["crop"] = row["crop"].replace(",", " ").split() or None
+    return row
+
+
+def write_csv(judgements: Judgements, path: PathLike, delimiter: str = ",") -> None:
+    """Judgements as a CSV file that a person can read and change."""
+
+    def lines() -> Iterator[str]:
+        yield _csv_line(COLUMNS, delimiter)
+        for j in judgements:
+            crop = " ".join(map(number_text, j.query.crop or ()))
+            numbers = (number_text(j.value), number_text(j.time))
+            query = (j.query.kind, j.query.value, crop)
+            row = (*query, items_cell(j.items), j.kind, *numbers, j.person, j.source)
+            yield _csv_line(row, delimiter)
+
+    write_text(path, lines())
+
+
+def _csv_line(cells: Iterable[str], delimiter: str) -> str:
+    line = io.StringIO(newline="")
+    csv.writer(line, delimiter=delimiter).writerow(cells)
+    return line.getvalue()
+
+
+# --------------------------------------------------------------------------
+# JSONL
+
+
+def json_lines(path: Path, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSONL file with their lines; what is none becomes a problem."""
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
+        if not text.strip():
+            continue
+        found = None
+        with reading.row(line):
+            check_utf8(text)
+            found = _json_object(text)
+        if found is not None:
+            yield line, found
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise BadInput("The line is nested too deeply to be a judgement.") from None
+    except ValueError as problem:
+        raise BadInput(f"The line is not JSON: {problem}.") from None
+    if not isinstance(found, dict):
+        raise BadInput("The line must be one JSON object.")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def read_jsonl(path: Path, query_kind: QueryKind | None = None) -> ImportResult:
+    """Judgements of a file with one JSON object a line."""
+    reading = Reading(path)
+    for line, row in json_lines(path, reading):
+        with reading.row(line):
+            reading.good.append(parser(row, query_kind)(row))
+    return reading.result()
+
+
+def write_jsonl(judgements: Judgements, path: PathLike) -> None:
+    """Judgements as one JSON object a line."""
+    write_text(path, (json_line(_record(judgement)) for judgement in judgements))
+
+
+def json_line(record: Mapping[str, Any]) -> str:
+    """One line, as readable as its text allows."""
+    line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    try:
+        line.encode("utf-8")
+    except UnicodeEncodeError:  # a file name that is no Unicode; JSON can still escape it
+        line = json.dumps(record, allow_nan=False)
+    return line + "\n"
+
+
+def _record(j: Judgement) -> dict[str, Any]:
+    values = (
+        *(j.query.kind, j.query.value, j.query.crop and list(j.query.crop), list(j.items)),
+        *(j.kind, float(j.value), float(j.time), j.person, j.source),
+    )
+    return dict(zip(COLUMNS, values))
+
+
+# --------------------------------------------------------------------------
+# Parquet
+
+
+def read_parquet(path: Path, query_kind: QueryKind | None = None) -> ImportResult:
+    """Judgements of a Parquet file; the line of a problem is its row, counted from 1."""
+    reading = Reading(path)
+    try:
+        with pq.ParquetFile(path) as file:
+            try:
+                parse = parser(file.schema_arrow.names, query_kind)
+            except BadInput as problem:
+                raise BadInput(f"{path} cannot be read: {problem}") from None
+            line = 0
+            for batch in file.iter_batches():
+                for row in batch.to_pylist():
+                    line += 1
+                    with reading.row(line):
+                        reading.good.append(parse(row))
+    except BadInput:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        reason = str(problem).splitlines()[0].rstrip(".") if str(problem) else "no reason given"
+        raise DataProblem(
+            f"{path} is not a whole Parquet file ({reason}); export it again."
+        ) from None
+    return reading.result()
+
+
+def write_parquet(judgements: Judgements, path: PathLike) -> None:
+    """Judgements as a Parquet file."""
+    try:
+        table = pa.Table.from_pylist([_record(j) for j in judgements], schema=_SCHEMA)
+    except UnicodeEncodeError:
+        raise not_unicode(path) from None
+    with atomic(path) as file:
+        pq.write_table(table, file)

@@ -1,0 +1,192 @@
+"""What ingest hands in: pending contents out, results of decoding and embedding in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from likewise.store.catalogue import AMONG, Catalogue, id_list
+from likewise.store.fulltext import Words
+from likewise.store.segments import Segments
+from likewise.store.texts import Kind, Text, Texts, as_json
+from likewise.store.thumbnails import Thumbnails
+from likewise.types import BadInput
+
+
+class Pending(NamedTuple):
+    """A content that waits for its vectors, and a present item to read it from."""
+
+    content: int
+    sha256: str
+    size: int
+    item: int
+    path: bytes
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one content: a problem with its reason, or the facts of a picture.
+
+    Parameters
+    ----------
+    content
+        Its id, from :class:`Pending`.
+    problem
+        One sentence that says why it cannot be read; empty where it can.
+    taken
+        ISO date and time, as far as known (``2020-05-01T12:30:00``).
+    metadata
+        What else the picture carries, as JSON values.
+    thumbnails
+        Encoded small picture by its size name, for the cache.
+    """
+
+    content: int
+    problem: str = ""
+    width: int | None = None
+    height: int | None = None
+    format: str | None = None
+    taken: str | None = None
+    camera: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: Sequence[Text] = ()
+    captions: Sequence[Text] = ()
+    thumbnails: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Contents:
+    """Contents by id: what waits, what was found, what failed."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        words: Words,
+        texts: Texts,
+        segments: Segments,
+        thumbnails: Thumbnails,
+    ) -> None:
+        self._catalogue, self._words, self._texts = catalogue, words, texts
+        self._segments, self._thumbnails = segments, thumbnails
+
+    def pending(self, limit: int = 256, after: int = 0) -> list[Pending]:
+        """Contents without vectors or a problem that a present item holds, by id.
+
+        ``after`` leaves out contents up to an id that are being worked on already.
+        """
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                """SELECT c.id, lower(hex(c.sha256)), c.size, i.id, i.path FROM contents AS c
+                JOIN items AS i ON i.id = (SELECT MIN(id) FROM items WHERE content = c.id
+                                           AND removed IS NULL AND problem = '')
+                WHERE c.segment IS NULL AND c.problem = '' AND c.id > ? ORDER BY c.id LIMIT ?""",
+                (after, limit),
+            ).fetchall()
+        return [Pending(*row) for row in rows]
+
+    def waiting(self) -> int:
+        """How many contents :meth:`pending` would give without a limit."""
+        with self._catalogue.reading() as db:
+            return int(
+                db.execute(
+                    "SELECT COUNT(*) FROM contents AS c WHERE segment IS NULL AND problem = '' "
+                    "AND EXISTS (SELECT 1 FROM items WHERE content = c.id AND removed IS NULL "
+                    "AND problem = '')"
+                ).fetchone()[0]
+            )
+
+    def record(
+        self,
+        results: Sequence[Result],
+        blocks: Mapping[str, Any] | None = None,
+        *,
+        dtype: str = "float32",
+    ) -> int | None:
+        """Record a batch in one transaction: facts, texts, thumbnails, vectors, problems.
+
+        Parameters
+        ----------
+        results
+            One a content.
+        blocks
+            Matrix by block name, one row for each result *without a problem*, in order.
+            Without blocks the contents are decoded but wait for vectors.
+        dtype
+            How vectors are kept, see :meth:`Segments.append`.
+
+        Returns
+        -------
+        int or None
+            Id of the new segment, if there were vectors.
+        """
+        good = [result for result in results if not result.problem]
+        every = [result.content for result in results]
+        if len(set(every)) != len(every):
+            raise BadInput("Each content may stand once in a batch of results.")
+        segment = None
+        with self._catalogue.transaction() as db:
+            keys = self.sha256(every)
+            for result in results:
+                for size, data in result.thumbnails.items():
+                    self._thumbnails.put(keys[result.content], size, data)
+            if blocks and good:
+                segment = self._segments.append([r.content for r in good], blocks, dtype=dtype)
+            db.executemany(
+                """UPDATE contents SET decoded = ?, problem = ?, width = ?, height = ?,
+                format = ?, taken = ?, camera = ?, metadata = ? WHERE id = ?""",
+                (_row(result) for result in results),
+            )
+            self._texts.of_contents(
+                (row for result in results for row in _texts(result)),
+                every,
+            )
+            holders = db.execute(
+                f"SELECT id, content FROM items WHERE content {AMONG}", (id_list(every),)
+            ).fetchall()
+            self._words.refresh([item for item, _ in holders])
+        return segment
+
+    def retry(self, contents: Iterable[int] | None = None) -> int:
+        """Let contents with a problem be tried again (all of them by default)."""
+        where, given = ("", ()) if contents is None else (f"AND id {AMONG}", (id_list(contents),))
+        with self._catalogue.transaction() as db:
+            cursor = db.execute(
+                f"UPDATE contents SET problem = '' WHERE problem <> '' {where}", given
+            )
+            return cursor.rowcount
+
+    def sha256(self, contents: Iterable[int]) -> dict[int, str]:
+        """SHA-256 in hex by content id."""
+        with self._catalogue.reading() as db:
+            return dict(
+                db.execute(
+                    f"SELECT id, lower(hex(sha256)) FROM contents WHERE id {AMONG}",
+                    (id_list(contents),),
+                )
+            )
+
+    def holders(self, contents: Iterable[int]) -> dict[int, list[int]]:
+        """Present items that hold each content."""
+        found: dict[int, list[int]] = {}
+        with self._catalogue.reading() as db:
+            for content, item in db.execute(
+                f"SELECT content, id FROM items WHERE content {AMONG} AND removed IS NULL "
+                "ORDER BY id",
+                (id_list(contents),),
+            ):
+                found.setdefault(content, []).append(item)
+        return found
+
+
+def _row(r: Result) -> tuple[Any, ...]:
+    return (
+        int(not r.problem), r.problem, r.width, r.height, r.format, r.taken, r.camera,
+        as_json(r.metadata), r.content,
+    )  # fmt: skip
+
+
+def _texts(result: Result) -> Iterator[tuple[int, Kind, Text]]:
+    for tag in result.tags:
+        yield result.content, "tag", tag
+    for caption in result.captions:
+        yield result.content, "caption", caption

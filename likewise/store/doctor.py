@@ -1,0 +1,90 @@
+"""Facts about the ground the store stands on: SQLite, room on the disk, permissions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from likewise.store import catalogue, lock
+from likewise.types import Busy, DataProblem
+
+_LITTLE_ROOM = 1 << 30
+# The release that mended the log-reset race, and the older lines it was carried back to.
+_MENDED = (3, 51, 3)
+_CARRIED_BACK = ((3, 50, 7), (3, 44, 6))
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that was looked at; ``advice`` says what to do where it is not well."""
+
+    name: str
+    value: str
+    well: bool
+    advice: str = ""
+
+
+def doctor(folder: str | os.PathLike[str]) -> list[Fact]:
+    """Look at what a data folder needs to be safe (it may not exist yet)."""
+    path = Path(folder)
+    ground = path
+    while not ground.exists() and ground != ground.parent:
+        ground = ground.parent
+    return [_sqlite(sqlite3.sqlite_version_info), _room(ground), _permission(ground), _writer(path)]
+
+
+def is_mended(version: tuple[int, ...]) -> bool:
+    """Whether an SQLite version is free of the race of writes with log resets."""
+    return version >= _MENDED or any(
+        version[:2] == line[:2] and version >= line for line in _CARRIED_BACK
+    )
+
+
+def _sqlite(version: tuple[int, ...]) -> Fact:
+    text = ".".join(map(str, version))
+    if is_mended(version):
+        return Fact("SQLite", text, True)
+    return Fact(
+        "SQLite",
+        text,
+        False,
+        "This SQLite can lose committed pages when several connections write and checkpoint at "
+        "once; likewise uses one connection for both, so do not open the catalogue for writing "
+        "with other tools while likewise runs, or use a Python with SQLite 3.51.3 or newer.",
+    )
+
+
+def _room(ground: Path) -> Fact:
+    free = shutil.disk_usage(ground).free
+    text = f"{free / (1 << 30):.1f} GiB free"
+    if free >= _LITTLE_ROOM:
+        return Fact("disk", text, True)
+    return Fact("disk", text, False, "Free some space before indexing.")
+
+
+def _permission(ground: Path) -> Fact:
+    if os.access(ground, os.W_OK | os.X_OK):
+        return Fact("permission", f"{ground} can be written", True)
+    return Fact(
+        "permission",
+        f"{ground} cannot be written",
+        False,
+        "Change its permissions or choose another data folder; searching still works.",
+    )
+
+
+def _writer(folder: Path) -> Fact:
+    if not (folder / catalogue.NAME).is_file():
+        return Fact("writer", "no catalogue yet", True)
+    held = lock.WriterLock(folder)
+    try:
+        held.acquire()
+    except Busy as error:
+        return Fact("writer", str(error), True)
+    except (OSError, DataProblem) as error:
+        return Fact("writer", f"the lock cannot be tried ({error})", True)
+    held.release()
+    return Fact("writer", "nobody is writing", True)

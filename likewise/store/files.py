@@ -1,0 +1,205 @@
+"""Files that are there after a power cut: write, sync, rename, sync the folder.
+
+Every file of the data folder is written once and never changed in place, so a reader
+sees either all of it or nothing, and a checksum made while writing stays true.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from likewise.types import Busy, DataProblem
+
+TEMPORARY = ".tmp-"
+"""How the name of a file or folder begins that is not finished; swept away on opening."""
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NO_PERMISSION = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def sync_file(descriptor: int) -> None:
+    """Wait until the bytes of an open file are on the disk, not only in its cache."""
+    try:
+        import fcntl
+
+        full = getattr(fcntl, "F_FULLFSYNC", None)  # macOS: fsync alone stops at the drive's cache
+        if full is not None:
+            fcntl.fcntl(descriptor, full)
+            return
+    except (ImportError, OSError):
+        pass
+    os.fsync(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    if os.name == "nt":  # a folder cannot be opened there, and NTFS journals its names
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_file(
+    path: Path, chunks: Iterable[Any], *, durable: bool = True, beside: Path | None = None
+) -> tuple[str, int]:
+    """Write a file aside, sync it, and give it its name in one step.
+
+    Parameters
+    ----------
+    path
+        The final name; its folder is made where it is missing.
+    chunks
+        Anything with bytes (bytes, arrays), written one after another.
+    durable
+        False for caches: whole or absent, but not synced.
+    beside
+        Folder of the unfinished file, where it is not that of the finished one.
+
+    Returns
+    -------
+    tuple
+        SHA-256 in hex and the size in bytes.
+    """
+    make_folder(path.parent, durable=durable)
+    aside = (beside or path.parent) / (TEMPORARY + secrets.token_hex(8))
+    digest, size = hashlib.sha256(), 0
+    try:
+        with open(aside, "xb") as file:
+            for chunk in chunks:
+                view = memoryview(chunk).cast("B")
+                digest.update(view)
+                size += file.write(view)
+            file.flush()
+            if durable:
+                sync_file(file.fileno())
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        raise
+    if durable:
+        sync_folder(path.parent)
+    return digest.hexdigest(), size
+
+
+def make_folder(folder: Path, *, durable: bool = True) -> None:
+    """Make a folder and those above it that are missing, and sync their names."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent, durable=durable)
+    folder.mkdir(exist_ok=True)
+    if durable:
+        sync_folder(folder.parent)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_checked(path: Path, sha256: str, what: str) -> bytes:
+    """All bytes of a small file, once its checksum has been found right."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise DataProblem(
+            f"The file of {what} is missing ({path.name}); restore it from a backup."
+        ) from None
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise DataProblem(
+            f"The file of {what} is damaged ({path.name} does not match its checksum); "
+            "restore it from a backup."
+        )
+    return data
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file that may be gone already."""
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+
+
+def sweep(folder: Path, named: set[str]) -> list[str]:
+    """Remove the files and folders of ``folder`` that nothing names; gives what was removed."""
+    import shutil
+
+    removed = []
+    if folder.is_dir():
+        for entry in sorted(folder.iterdir()):
+            if entry.name in named:
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                remove_file(entry)
+            removed.append(entry.name)
+    return removed
+
+
+@contextlib.contextmanager
+def plain_errors(folder: Path) -> Iterator[None]:
+    """Say in one sentence what the system or SQLite said in a code."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _of_sqlite(error, folder) from error
+    except OSError as error:
+        named = _of_system(error, folder)
+        if named is None:
+            raise
+        raise named from error
+
+
+def _of_system(error: OSError, folder: Path) -> DataProblem | None:
+    if error.errno in _NO_ROOM:
+        return _full(folder)
+    if error.errno in _NO_PERMISSION:
+        return _read_only(folder)
+    if error.errno == errno.EIO:
+        return DataProblem(
+            f"The disk that holds {folder} reports errors; copy the data folder to a sound disk."
+        )
+    return None
+
+
+def _of_sqlite(error: sqlite3.Error, folder: Path) -> DataProblem | Busy:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC")):
+        return _full(folder)
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return _read_only(folder)
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return Busy(
+            f"Another process keeps the catalogue in {folder} locked; wait for it, then try again."
+        )
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return DataProblem(
+            f"The catalogue in {folder} is damaged ({error}); restore it from a backup."
+        )
+    return DataProblem(f"The catalogue in {folder} could not be used: {error}.")
+
+
+def _full(folder: Path) -> DataProblem:
+    return DataProblem(
+        f"The disk that holds {folder} has no room left; free some space and start again: "
+        "what was acknowledged before is kept."
+    )
+
+
+def _read_only(folder: Path) -> DataProblem:
+    return DataProblem(
+        f"The data folder {folder} cannot be written; change its permissions or choose another "
+        "data folder (reading and searching still work)."
+    )

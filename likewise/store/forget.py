@@ -1,0 +1,100 @@
+"""Forgetting for good: rows, words, vectors, thumbnails, judgements and their old bytes.
+
+Deleting is not enough: SQLite keeps deleted rows in its log, full-text search keeps deleted
+words until it merges, segments are append-only, and an index holds codes of everything.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from likewise.store.catalogue import AMONG, id_list
+from likewise.types import NotFound
+
+if TYPE_CHECKING:
+    from likewise.store.store import Store
+
+SCRUB = "scrub.wanted"
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What went, and what a person should know stays.
+
+    Parameters
+    ----------
+    shared
+        Other items of the same bytes: copies that are present keep their vectors.
+    models
+        Models learned before; they hold no pictures, but were taught with them.
+    complete
+        False while a reader holds the old state: the next writer finishes the work.
+    """
+
+    items: tuple[int, ...]
+    contents: tuple[int, ...]
+    judgements: int
+    segments: int
+    shared: tuple[int, ...]
+    models: tuple[int, ...]
+    complete: bool
+
+
+def forget(store: Store, items: Iterable[int]) -> Forgotten:
+    """Remove items and all that was derived from them; see :class:`Forgotten`."""
+    ids = tuple(sorted({int(item) for item in items}))
+    listed = id_list(ids)
+    with store.transaction() as db:
+        known = {r[0] for r in db.execute(f"SELECT id FROM items WHERE id {AMONG}", (listed,))}
+        lost = sorted(set(ids) - known)
+        if lost:
+            raise NotFound(f"There is no item {lost[0]} in this collection.")
+        contents, shared = _contents(db, listed)
+        keys = store.contents.sha256(contents)
+        judgements = store.judgements.forget(ids)
+        db.execute(f"DELETE FROM words WHERE rowid {AMONG}", (listed,))
+        db.execute(f"DELETE FROM texts WHERE item {AMONG}", (listed,))
+        db.execute(f"DELETE FROM items WHERE id {AMONG}", (listed,))
+        # A removed file of the same bytes keeps its name, but not what was derived.
+        gone = id_list(contents)
+        db.execute(f"UPDATE items SET content = NULL WHERE content {AMONG}", (gone,))
+        db.execute(f"DELETE FROM texts WHERE content {AMONG}", (gone,))
+        segments = store.segments.purge(contents)
+        db.execute(f"DELETE FROM contents WHERE id {AMONG}", (gone,))
+        if contents:
+            store.generations.withdraw()
+        for sha256 in keys.values():
+            store.thumbnails.remove(sha256)
+        store.settings.set(SCRUB, True)
+    complete = finish(store)
+    models = tuple(model.id for model in store.models.all())
+    return Forgotten(ids, contents, judgements, segments, shared, models, complete)
+
+
+def finish(store: Store) -> bool:
+    """Get rid of the bytes that deleting left behind, if any; False while a reader holds on."""
+    if not store.settings.get(SCRUB, False):
+        return True
+    if not store.catalogue.scrub():
+        return False
+    store.settings.remove(SCRUB)
+    return True
+
+
+def _contents(db: sqlite3.Connection, listed: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    held = {
+        row[0]
+        for row in db.execute(
+            f"SELECT DISTINCT content FROM items WHERE id {AMONG} AND content IS NOT NULL",
+            (listed,),
+        )
+    }
+    others = db.execute(
+        f"SELECT id, content, removed IS NULL FROM items WHERE content {AMONG} AND NOT id {AMONG}",
+        (id_list(held), listed),
+    ).fetchall()
+    kept = {content for _, content, present in others if present}
+    return tuple(sorted(held - kept)), tuple(sorted(item for item, _, _ in others))

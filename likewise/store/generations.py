@@ -1,0 +1,202 @@
+"""Index generations: numbered caches, built aside, checksummed, published in one step.
+
+A generation is a folder of files that an index wrote, and a manifest with the checksum of
+each.  It becomes visible by a rename and one transaction.  Before an index parses a byte
+of it, every checksum is compared; a generation that does not match is reported with its
+reason and never served.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from likewise.store.catalogue import Catalogue
+from likewise.store.files import (
+    TEMPORARY,
+    make_folder,
+    plain_errors,
+    sha256_of,
+    sweep,
+    sync_file,
+    sync_folder,
+    write_file,
+)
+from likewise.types import BadInput
+
+FOLDER = "generations"
+MANIFEST = "manifest.json"
+KEEP = 2
+"""A reader that has just looked up the newest may still be opening its files when the next
+appears, so the one before stays."""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One published index: where it lies and what it was made from."""
+
+    number: int
+    line: str
+    kind: str
+    space: str
+    segment: int
+    items: int
+    manifest: str
+    settings: Mapping[str, Any]
+    made: float
+    folder: Path
+
+
+class Generations:
+    """Published indexes by line: ``main``, or another where a model needs its own codes."""
+
+    def __init__(self, catalogue: Catalogue, folder: Path) -> None:
+        self._catalogue, self.folder = catalogue, folder / FOLDER
+
+    @contextlib.contextmanager
+    def build(self) -> Iterator[Path]:
+        """An empty folder aside for an index to write its files into.
+
+        What is not published inside the block is removed when it is left.
+        """
+        with plain_errors(self._catalogue.folder):
+            make_folder(self.folder)
+            aside = self.folder / (TEMPORARY + secrets.token_hex(8))
+            aside.mkdir()
+            try:
+                yield aside
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+
+    def publish(
+        self,
+        aside: Path,
+        *,
+        space: str,
+        kind: str,
+        segment: int,
+        items: int,
+        line: str = "main",
+        settings: Mapping[str, Any] | None = None,
+    ) -> Generation:
+        """Make a built folder the newest generation of its line.
+
+        Parameters
+        ----------
+        aside
+            The folder from :meth:`build`, with every file of the index.
+        space
+            Fingerprint of the space its codes came from.
+        segment
+            The newest segment it covers (:meth:`Segments.last` when its reading began).
+        """
+        with plain_errors(self._catalogue.folder):
+            manifest = _write_manifest(aside, space, kind)
+            with self._catalogue.transaction() as db:
+                number = self._next()
+                target = self.folder / f"{number:06d}"
+                self._catalogue.on_rollback(lambda: shutil.rmtree(target, ignore_errors=True))
+                aside.rename(target)
+                sync_folder(self.folder)
+                db.execute(
+                    "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (number, line, kind, space, segment, items, manifest,
+                     json.dumps(dict(settings or {})), time.time()),
+                )  # fmt: skip
+                old = [g for g in self.all() if g.line == line][:-KEEP]
+                for generation in old:
+                    self._withdraw(generation)
+        found = self.current(line)
+        assert found is not None
+        return found
+
+    def current(self, line: str = "main") -> Generation | None:
+        """The newest generation of a line, unchecked; None where there is none."""
+        found = [g for g in self.all() if g.line == line]
+        return found[-1] if found else None
+
+    def unusable(self, generation: Generation, space: str) -> str:
+        """Why a generation must not be served, as a sentence; empty where it may be.
+
+        Reads every byte once, so call it before an index is loaded, not for each search.
+        """
+        if generation.space != space:
+            return f"Index generation {generation.number} was built for another space."
+        path = generation.folder / MANIFEST
+        try:
+            if sha256_of(path) != generation.manifest:
+                return f"The manifest of index generation {generation.number} is damaged."
+            listed = json.loads(path.read_bytes())["files"]
+            present = {p.name for p in generation.folder.iterdir()} - {MANIFEST}
+            if present != set(listed):
+                name = sorted(present ^ set(listed))[0]
+                return f"Index generation {generation.number} has one file too many or few: {name}."
+            for name, (size, sha256) in listed.items():
+                file = generation.folder / name
+                if file.stat().st_size != size or sha256_of(file) != sha256:
+                    return f"File {name} of index generation {generation.number} is damaged."
+        except FileNotFoundError as error:
+            name = Path(str(error.filename)).name
+            return f"File {name} of index generation {generation.number} is missing."
+        return ""
+
+    def withdraw(self, line: str | None = None) -> None:
+        """Take back every generation (of one line), so that answers are exact until a rebuild."""
+        with self._catalogue.transaction():
+            for generation in self.all():
+                if line in (None, generation.line):
+                    self._withdraw(generation)
+
+    def all(self) -> list[Generation]:
+        """Every published generation, oldest first."""
+        with self._catalogue.reading() as db:
+            rows = db.execute("SELECT * FROM generations ORDER BY number").fetchall()
+        return [self._generation(list(row)) for row in rows]
+
+    def _generation(self, values: list[Any]) -> Generation:
+        values[7] = json.loads(values[7])
+        return Generation(*[*values, self.folder / f"{values[0]:06d}"])
+
+    def sweep(self) -> list[str]:
+        """Remove folders that were never published or were withdrawn."""
+        return sweep(self.folder, {generation.folder.name for generation in self.all()})
+
+    def _withdraw(self, generation: Generation) -> None:
+        with self._catalogue.transaction() as db:
+            db.execute("DELETE FROM generations WHERE number = ?", (generation.number,))
+            self._catalogue.after_commit(
+                lambda: shutil.rmtree(generation.folder, ignore_errors=True)
+            )
+
+    def _next(self) -> int:
+        # Numbers are never used twice, also not those of withdrawn generations.
+        with self._catalogue.transaction() as db:
+            db.execute(
+                "INSERT INTO settings VALUES ('generations.number', '1') ON CONFLICT (name) "
+                "DO UPDATE SET value = CAST(value AS INTEGER) + 1"
+            )
+            row = db.execute("SELECT value FROM settings WHERE name = 'generations.number'")
+            return int(row.fetchone()[0])
+
+
+def _write_manifest(aside: Path, space: str, kind: str) -> str:
+    files: dict[str, tuple[int, str]] = {}
+    for path in sorted(aside.iterdir()):
+        if not path.is_file() or path.name == MANIFEST:
+            raise BadInput(
+                f"An index generation is a flat folder of files; {path.name} is not one."
+            )
+        with open(path, "rb+") as file:
+            sync_file(file.fileno())
+        files[path.name] = (path.stat().st_size, sha256_of(path))
+    if not files:
+        raise BadInput("An index generation needs at least one file; let the index save itself.")
+    text = json.dumps({"format": 1, "space": space, "kind": kind, "files": files}, indent=1)
+    return write_file(aside / MANIFEST, [text.encode()])[0]

@@ -1,0 +1,148 @@
+"""Jobs: long work with a state, progress and a mark from which it goes on."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from likewise.store.catalogue import Catalogue
+from likewise.types import BadInput, NotFound
+
+# What may follow what; done, failed and cancelled are final, but failed work may be resumed.
+_MOVES = {
+    "queued": {"running", "cancelled"},
+    "running": {"paused", "done", "failed", "cancelled"},
+    "paused": {"running", "cancelled"},
+    "failed": {"running", "cancelled"},
+    "done": set(),
+    "cancelled": set(),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of long work as the catalogue knows it.
+
+    ``wanted`` is what a person asked for meanwhile (``paused``, ``cancelled`` or empty),
+    ``mark`` whatever the worker needs to go on where it stopped.
+    """
+
+    id: int
+    kind: str
+    state: str
+    wanted: str
+    done: int
+    total: int
+    rate: float
+    problems: int
+    message: str
+    payload: Mapping[str, Any]
+    mark: Mapping[str, Any]
+    created: float
+    started: float | None
+    updated: float
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at the present rate; None where nobody knows."""
+        return (self.total - self.done) / self.rate if self.rate > 0 and self.total else None
+
+
+class Jobs:
+    """Create, move through states, report progress, ask to pause or cancel."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def create(self, kind: str, payload: Mapping[str, Any] | None = None, *, total: int = 0) -> Job:
+        """Queue a job."""
+        now = time.time()
+        with self._catalogue.transaction() as db:
+            number = db.execute(
+                "INSERT INTO jobs (kind, state, total, payload, created, updated) "
+                "VALUES (?, 'queued', ?, ?, ?, ?)",
+                (kind, total, json.dumps(dict(payload or {})), now, now),
+            ).lastrowid
+            assert number is not None
+            return self.get(number)
+
+    def move(self, job: int, state: str, message: str | None = None) -> Job:
+        """Bring a job into another state; moves that make no sense are refused."""
+        with self._catalogue.transaction() as db:
+            found = self.get(job)
+            if state not in _MOVES or (state != found.state and state not in _MOVES[found.state]):
+                raise BadInput(f"Job {job} is {found.state} and cannot become {state}.")
+            db.execute(
+                "UPDATE jobs SET state = ?, wanted = '', message = COALESCE(?, message), "
+                "started = CASE WHEN ? = 'running' THEN COALESCE(started, ?) ELSE started END, "
+                "updated = ? WHERE id = ?",
+                (state, message, state, time.time(), time.time(), job),
+            )
+            return self.get(job)
+
+    def progress(
+        self,
+        job: int,
+        done: int,
+        total: int,
+        *,
+        rate: float = 0.0,
+        problems: int = 0,
+        message: str = "",
+        mark: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Report how far a running job is; call it in the transaction of the batch itself."""
+        kept = None if mark is None else json.dumps(dict(mark))
+        with self._catalogue.transaction() as db:
+            db.execute(
+                "UPDATE jobs SET done = ?, total = ?, rate = ?, problems = ?, message = ?, "
+                "mark = COALESCE(?, mark), updated = ? WHERE id = ?",
+                (done, total, rate, problems, message, kept, time.time(), job),
+            )
+
+    def ask(self, job: int, wanted: str) -> None:
+        """Ask the worker of a running job to pause or cancel when it next looks."""
+        if wanted not in ("paused", "cancelled"):
+            raise BadInput(f"A job can be asked to be paused or cancelled, not {wanted!r}.")
+        with self._catalogue.transaction() as db:
+            if self.get(job).state == "running":
+                db.execute("UPDATE jobs SET wanted = ? WHERE id = ?", (wanted, job))
+            else:
+                self.move(job, wanted)
+
+    def get(self, job: int) -> Job:
+        """One job."""
+        found = self._select("WHERE id = ?", job)
+        if not found:
+            raise NotFound(f"There is no job {job}.")
+        return found[0]
+
+    def all(self, limit: int = 100) -> list[Job]:
+        """The latest jobs, newest first."""
+        return self._select("ORDER BY id DESC LIMIT ?", limit)
+
+    def interrupted(self) -> list[Job]:
+        """Pause the jobs that a dead writer left running; for the next writer, on opening."""
+        with self._catalogue.transaction():
+            return [
+                self.move(job.id, "paused", "Interrupted; start it again to go on.")
+                for job in self._select("WHERE state = ?", "running")
+            ]
+
+    def _select(self, rest: str, value: Any) -> list[Job]:
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT id, kind, state, wanted, done, total, rate, problems, message, payload, "
+                f"mark, created, started, updated FROM jobs {rest}",
+                (value,),
+            ).fetchall()
+        return [_job(r) for r in rows]
+
+
+def _job(row: tuple[Any, ...]) -> Job:
+    values = list(row)
+    values[9:11] = json.loads(row[9]), json.loads(row[10])
+    return Job(*values)

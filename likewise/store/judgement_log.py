@@ -1,0 +1,284 @@
+"""The log of judgements: records are added, never changed; an undo is a record too.
+
+``add`` returns when the records are on the disk.  A judgement counts while no counting undo
+points at it; so undoing an undo brings it back.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from likewise.store.catalogue import AMONG, Catalogue, id_list
+from likewise.store.items import Items
+from likewise.store.paths import as_file, as_key, printable
+from likewise.types import BadInput, Judgement, NotFound, QueryRef
+
+_CHUNK = 5000
+
+
+@dataclass(frozen=True)
+class Record:
+    """A judgement with its number in the log; ``undone`` when it counts no longer."""
+
+    id: int
+    judgement: Judgement
+    undone: bool
+
+
+class JudgementLog:
+    """Append-only log with undo, person, source and idempotency keys."""
+
+    def __init__(self, catalogue: Catalogue, items: Items) -> None:
+        self._catalogue, self._items = catalogue, items
+
+    def add(
+        self, judgements: Sequence[Judgement], keys: Sequence[str | None] | None = None
+    ) -> list[int]:
+        """Write judgements, all or none; gives their numbers.
+
+        Parameters
+        ----------
+        judgements
+            Items and item queries are named by path.  A time of 0 means now.
+        keys
+            One idempotency key (or None) each: a key that was used before writes nothing
+            and gives the first record's number, so a request may be sent twice.
+        """
+        given: Sequence[str | None] = [None] * len(judgements) if keys is None else keys
+        if len(given) != len(judgements):
+            raise BadInput("Give one key for each judgement, or none at all.")
+        with self._catalogue.transaction() as db:
+            ids = self._resolve(judgements)
+            return [_add(db, j, key, ids) for j, key in zip(judgements, given)]
+
+    def _resolve(self, judgements: Sequence[Judgement]) -> dict[str, int]:
+        names = {name for j in judgements for name in j.items}
+        names |= {j.query.value for j in judgements if j.query.kind == "item"}
+        uploads = {j.query.value for j in judgements if j.query.kind == "upload"}
+        keys = {name: as_key(name) for name in names}
+        found = self._items.ids(list(keys.values()))
+        lost = sorted(name for name, key in keys.items() if key not in found)
+        if lost:
+            raise NotFound(
+                f"{len(lost)} of the judged items are not in this collection (first: "
+                f"{printable(keys[lost[0]])!r}); index them first."
+            )
+        with self._catalogue.reading() as db:
+            for sha256 in uploads:
+                if not db.execute("SELECT 1 FROM uploads WHERE sha256 = ?", (sha256,)).fetchone():
+                    raise NotFound(
+                        f"The uploaded picture {sha256[:12]} is not kept; upload it again."
+                    )
+        return {name: found[key] for name, key in keys.items()}
+
+    def undo(
+        self, record: int, *, person: str = "", source: str = "", key: str | None = None
+    ) -> int:
+        """Take a record back (or an undo of it, which brings it back); gives the undo's number."""
+        with self._catalogue.transaction() as db:
+            if key is not None:
+                earlier = db.execute(
+                    "SELECT id FROM judgements WHERE key = ? AND undoes = ?", (key, record)
+                ).fetchone()
+                if earlier:
+                    return int(earlier[0])
+            row = db.execute("SELECT kind FROM judgements WHERE id = ?", (record,)).fetchone()
+            if row is None:
+                raise NotFound(f"There is no judgement {record} in the log.")
+            if record in _undone(db):
+                raise BadInput(
+                    f"Judgement {record} was undone before; undo the undo to bring it back."
+                )
+            return _insert(
+                db,
+                "INSERT INTO judgements (key, kind, undoes, value, time, person, source) "
+                "VALUES (?, 'undo', ?, 0, ?, ?, ?)",
+                (key, record, time.time(), person, source),
+            )
+
+    def records(
+        self,
+        *,
+        after: int = 0,
+        undone: bool = False,
+        person: str | None = None,
+        kind: Literal["label", "click", "ordering"] | None = None,
+    ) -> Iterator[Record]:
+        """Records in the order they came, those that count (or all, with ``undone``)."""
+        with self._catalogue.reading() as db:
+            gone = _undone(db)
+            newest = db.execute("SELECT COALESCE(MAX(id), 0) FROM judgements").fetchone()[0]
+        while after < newest:
+            found = self._page(after, newest)
+            if not found:
+                return
+            after = found[-1].id
+            for record in found:
+                record = Record(record.id, record.judgement, record.id in gone)
+                if (
+                    (undone or not record.undone)
+                    and person in (None, record.judgement.person)
+                    and kind in (None, record.judgement.kind)
+                ):
+                    yield record
+
+    def __iter__(self) -> Iterator[Judgement]:
+        """Every judgement that counts, as :class:`likewise.types.Judgement`."""
+        return (record.judgement for record in self.records())
+
+    def __len__(self) -> int:
+        """How many judgements count."""
+        with self._catalogue.reading() as db:
+            rows = db.execute("SELECT id FROM judgements WHERE kind <> 'undo'").fetchall()
+            return len({row[0] for row in rows} - _undone(db))
+
+    def forget(self, items: Sequence[int]) -> int:
+        """Remove what was judged about items for good; gives how many records went.
+
+        A record goes when the query is such an item or when no item (for an ordering: fewer
+        than two) is left; otherwise only the item leaves it.
+        """
+        listed = id_list(items)
+        with self._catalogue.transaction() as db:
+            touched = {
+                row[0]
+                for row in db.execute(f"SELECT judgement FROM judged WHERE item {AMONG}", (listed,))
+            }
+            db.execute(f"DELETE FROM judged WHERE item {AMONG}", (listed,))
+            doomed = {
+                row[0]
+                for row in db.execute(
+                    f"SELECT id FROM judgements WHERE query_item {AMONG}", (listed,)
+                )
+            }
+            doomed |= {
+                row[0]
+                for row in db.execute(
+                    "SELECT id FROM judgements AS j WHERE kind <> 'undo' AND "
+                    "(SELECT COUNT(*) FROM judged WHERE judgement = j.id) < "
+                    f"CASE kind WHEN 'ordering' THEN 2 ELSE 1 END AND id {AMONG}",
+                    (id_list(touched),),
+                )
+            }
+            _delete(db, doomed)
+        return len(doomed)
+
+    def _page(self, after: int, upto: int) -> list[Record]:
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT j.id, j.kind, query_kind, COALESCE(i.path, query_value), crop, value, "
+                "time, person, source FROM judgements AS j "
+                "LEFT JOIN items AS i ON i.id = j.query_item "
+                "WHERE j.kind <> 'undo' AND j.id > ? AND j.id <= ? ORDER BY j.id LIMIT ?",
+                (after, upto, _CHUNK),
+            ).fetchall()
+            items: dict[int, list[str]] = {row[0]: [] for row in rows}
+            for judgement, path in db.execute(
+                "SELECT d.judgement, i.path FROM judged AS d JOIN items AS i ON i.id = d.item "
+                "WHERE d.judgement > ? AND d.judgement <= ? ORDER BY d.judgement, d.position",
+                (after, rows[-1][0] if rows else after),
+            ):
+                items[judgement].append(as_file(path))
+        return [_record(row, tuple(items[row[0]])) for row in rows]
+
+
+def _add(db: sqlite3.Connection, j: Judgement, key: str | None, ids: dict[str, int]) -> int:
+    _check(j)
+    if key is not None:
+        row = db.execute("SELECT id FROM judgements WHERE key = ?", (key,)).fetchone()
+        if row is not None:
+            _check_same(db, row[0], j, [ids[name] for name in j.items])
+            return int(row[0])
+    of_item = j.query.kind == "item"
+    number = _insert(
+        db,
+        "INSERT INTO judgements (key, kind, query_kind, query_item, query_value, crop, value, "
+        "time, person, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            key,
+            j.kind,
+            j.query.kind,
+            ids[j.query.value] if of_item else None,
+            None if of_item else j.query.value,
+            json.dumps(j.query.crop) if j.query.crop else None,
+            float(j.value),
+            j.time or time.time(),
+            j.person,
+            j.source,
+        ),
+    )
+    db.executemany(
+        "INSERT INTO judged VALUES (?, ?, ?)",
+        [(number, position, ids[name]) for position, name in enumerate(j.items)],
+    )
+    return number
+
+
+def _check(j: Judgement) -> None:
+    if j.kind not in ("label", "click", "ordering"):
+        raise BadInput(f"A judgement is a label, a click or an ordering, not {j.kind!r}.")
+    needed = 2 if j.kind == "ordering" else 1
+    if len(j.items) < needed or len(set(j.items)) != len(j.items):
+        raise BadInput(f"A judgement of kind {j.kind} needs at least {needed} different items.")
+    if not -1e300 < float(j.value) < 1e300:
+        raise BadInput("The value of a judgement must be a finite number.")
+
+
+def _check_same(db: sqlite3.Connection, record: int, j: Judgement, items: list[int]) -> None:
+    kind, value = db.execute(
+        "SELECT kind, value FROM judgements WHERE id = ?", (record,)
+    ).fetchone()
+    stored = [
+        row[0]
+        for row in db.execute(
+            "SELECT item FROM judged WHERE judgement = ? ORDER BY position", (record,)
+        )
+    ]
+    if (kind, value, stored) != (j.kind, float(j.value), items):
+        raise BadInput("This key was used for another judgement; choose a new key for a new one.")
+
+
+def _insert(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> int:
+    number = db.execute(sql, values).lastrowid
+    assert number is not None
+    return number
+
+
+def _undone(db: sqlite3.Connection) -> set[int]:
+    # Undos come after what they undo: from the newest on, each one that counts cancels.
+    gone: set[int] = set()
+    for number, undoes in db.execute(
+        "SELECT id, undoes FROM judgements WHERE undoes IS NOT NULL ORDER BY id DESC"
+    ):
+        if number not in gone:
+            gone.add(undoes)
+    return gone
+
+
+def _delete(db: sqlite3.Connection, doomed: set[int]) -> None:
+    """Delete records and, since they would point at nothing, every undo of them."""
+    layer = set(doomed)
+    every = set(doomed)
+    while layer:
+        layer = {
+            row[0]
+            for row in db.execute(
+                f"SELECT id FROM judgements WHERE undoes {AMONG}", (id_list(layer),)
+            )
+        }
+        every |= layer
+    for number in sorted(every, reverse=True):
+        db.execute("DELETE FROM judged WHERE judgement = ?", (number,))
+        db.execute("DELETE FROM judgements WHERE id = ?", (number,))
+
+
+def _record(row: tuple[Any, ...], items: tuple[str, ...]) -> Record:
+    number, kind, query_kind, value_of, crop, value, when, person, source = row
+    text = as_file(value_of) if isinstance(value_of, bytes) else value_of
+    query = QueryRef(query_kind, text, tuple(json.loads(crop)) if crop else None)
+    return Record(number, Judgement(query, items, kind, value, when, person, source), False)

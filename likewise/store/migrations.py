@@ -1,0 +1,240 @@
+"""The shape of the catalogue as a short ordered list of steps; old catalogues walk the rest.
+
+Step ``n`` brings a catalogue from version ``n`` to ``n + 1``.  A step that was released
+is never edited; a change is a new step at the end.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from likewise.types import DataProblem
+
+APPLICATION = 0x4C494B45
+"""``LIKE`` in ASCII: marks an SQLite file as a catalogue of ours."""
+
+ITEMS = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE contents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    sha256 BLOB NOT NULL UNIQUE CHECK (length(sha256) = 32),
+    size INTEGER NOT NULL,
+    decoded INTEGER NOT NULL DEFAULT 0,
+    problem TEXT NOT NULL DEFAULT '',
+    width INTEGER, height INTEGER, format TEXT, taken TEXT, camera TEXT,
+    metadata TEXT NOT NULL DEFAULT '{}',
+    segment INTEGER,
+    added REAL NOT NULL
+);
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path BLOB NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    folder TEXT NOT NULL,
+    content INTEGER REFERENCES contents (id),
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    problem TEXT NOT NULL DEFAULT '',
+    removed REAL,
+    metadata TEXT NOT NULL DEFAULT '{}',
+    added REAL NOT NULL
+);
+CREATE INDEX items_content ON items (content);
+CREATE INDEX contents_waiting ON contents (id) WHERE segment IS NULL AND problem = '';
+"""
+
+TEXTS = """
+CREATE TABLE texts (
+    id INTEGER PRIMARY KEY,
+    item INTEGER REFERENCES items (id),
+    content INTEGER REFERENCES contents (id),
+    kind TEXT NOT NULL CHECK (kind IN ('tag', 'caption')),
+    text TEXT NOT NULL,
+    source TEXT NOT NULL CHECK (source IN ('user', 'folder', 'embedded', 'auto')),
+    score REAL,
+    CHECK ((item IS NULL) <> (content IS NULL))
+);
+CREATE UNIQUE INDEX texts_item ON texts (item, kind, source, text) WHERE item IS NOT NULL;
+CREATE UNIQUE INDEX texts_content ON texts (content, kind, source, text) WHERE content IS NOT NULL;
+CREATE INDEX texts_text ON texts (kind, text COLLATE NOCASE);
+CREATE VIEW item_texts AS
+    SELECT item, kind, text, source, score FROM texts WHERE item IS NOT NULL
+    UNION ALL
+    SELECT items.id, kind, text, source, score FROM texts JOIN items USING (content);
+CREATE VIRTUAL TABLE words USING fts5 (
+    name, folder, tags, captions, metadata, auto,
+    tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+);
+INSERT INTO words (words, rank) VALUES ('rank', 'bm25(3.0, 1.5, 4.0, 3.0, 1.0, 1.0)');
+"""
+
+VECTORS = """
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    file TEXT NOT NULL UNIQUE,
+    sha256 TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    layout TEXT NOT NULL,
+    contents BLOB NOT NULL,
+    made REAL NOT NULL
+);
+CREATE TABLE generations (
+    number INTEGER PRIMARY KEY,
+    line TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    space TEXT NOT NULL,
+    segment INTEGER NOT NULL,
+    items INTEGER NOT NULL,
+    manifest TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    made REAL NOT NULL
+);
+CREATE VIEW item_states AS
+    SELECT i.id AS id,
+        CASE WHEN i.removed IS NOT NULL THEN 'removed'
+             WHEN i.problem <> '' THEN 'problem'
+             WHEN i.content IS NULL THEN 'seen'
+             WHEN c.problem <> '' THEN 'problem'
+             WHEN c.segment <= (SELECT segment FROM generations WHERE line = 'main'
+                                ORDER BY number DESC LIMIT 1) THEN 'indexed'
+             WHEN c.segment IS NOT NULL THEN 'embedded'
+             WHEN c.decoded THEN 'decoded'
+             ELSE 'seen' END AS state,
+        CASE WHEN i.problem <> '' THEN i.problem ELSE COALESCE(c.problem, '') END AS reason
+    FROM items AS i LEFT JOIN contents AS c ON c.id = i.content;
+"""
+
+JUDGEMENTS = """
+CREATE TABLE judgements (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT UNIQUE,
+    kind TEXT NOT NULL CHECK (kind IN ('label', 'click', 'ordering', 'undo')),
+    undoes INTEGER REFERENCES judgements (id),
+    query_kind TEXT CHECK (query_kind IN ('item', 'upload', 'text')),
+    query_item INTEGER REFERENCES items (id),
+    query_value TEXT,
+    crop TEXT,
+    value REAL NOT NULL,
+    time REAL NOT NULL,
+    person TEXT NOT NULL,
+    source TEXT NOT NULL,
+    CHECK ((kind = 'undo') = (undoes IS NOT NULL))
+);
+CREATE TABLE judged (
+    judgement INTEGER NOT NULL REFERENCES judgements (id),
+    position INTEGER NOT NULL,
+    item INTEGER NOT NULL REFERENCES items (id),
+    PRIMARY KEY (judgement, position)
+) WITHOUT ROWID;
+CREATE INDEX judged_item ON judged (item);
+CREATE INDEX judgements_query ON judgements (query_item);
+CREATE INDEX judgements_undoes ON judgements (undoes) WHERE undoes IS NOT NULL;
+"""
+
+MODELS = """
+CREATE TABLE models (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    space TEXT NOT NULL,
+    file TEXT NOT NULL UNIQUE,
+    sha256 TEXT NOT NULL,
+    card TEXT NOT NULL,
+    made REAL NOT NULL
+);
+CREATE TABLE activations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    slot TEXT NOT NULL,
+    model INTEGER REFERENCES models (id),
+    previous INTEGER REFERENCES activations (id),
+    person TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    time REAL NOT NULL
+);
+CREATE TABLE spaces (
+    fingerprint TEXT PRIMARY KEY,
+    file TEXT NOT NULL UNIQUE,
+    sha256 TEXT NOT NULL,
+    card TEXT NOT NULL,
+    made REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE uploads (sha256 TEXT PRIMARY KEY, size INTEGER NOT NULL, added REAL NOT NULL)
+    WITHOUT ROWID;
+"""
+
+WORK = """
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (
+        state IN ('queued', 'running', 'paused', 'done', 'failed', 'cancelled')),
+    wanted TEXT NOT NULL DEFAULT '',
+    done INTEGER NOT NULL DEFAULT 0,
+    total INTEGER NOT NULL DEFAULT 0,
+    rate REAL NOT NULL DEFAULT 0,
+    problems INTEGER NOT NULL DEFAULT 0,
+    message TEXT NOT NULL DEFAULT '',
+    payload TEXT NOT NULL DEFAULT '{}',
+    mark TEXT NOT NULL DEFAULT '{}',
+    created REAL NOT NULL, started REAL, updated REAL NOT NULL
+);
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    person TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'finished', 'abandoned')),
+    payload TEXT NOT NULL,
+    outcome TEXT NOT NULL DEFAULT '{}',
+    started REAL NOT NULL, ended REAL
+);
+CREATE TABLE rounds (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions (id),
+    parent INTEGER REFERENCES rounds (id),
+    depth INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    seconds TEXT NOT NULL,
+    made REAL NOT NULL
+);
+CREATE INDEX rounds_session ON rounds (session);
+"""
+
+STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK)
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """How many steps a catalogue has walked."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def check(db: sqlite3.Connection, where: object, steps: Sequence[str] = STEPS) -> bool:
+    """Whether a catalogue is up to date; raises where it is newer, or not a catalogue."""
+    version, mark = version_of(db), int(db.execute("PRAGMA application_id").fetchone()[0])
+    if mark != APPLICATION:
+        raise DataProblem(f"{where} is not a catalogue of likewise; choose another data folder.")
+    if version > len(steps):
+        raise DataProblem(
+            f"{where} was written by a newer likewise (version {version}, this one knows "
+            f"{len(steps)}); upgrade likewise and open it again."
+        )
+    return version == len(steps)
+
+
+def migrate(db: sqlite3.Connection, where: object, steps: Sequence[str] = STEPS) -> int:
+    """Walk the steps that are missing, each in one transaction; gives how many were walked."""
+    empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+    if empty and version_of(db) == 0:
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+    check(db, where, steps)
+    start = version_of(db)
+    for number in range(start, len(steps)):
+        # executescript would commit an open transaction first, so BEGIN goes inside.
+        try:
+            db.executescript(
+                f"BEGIN IMMEDIATE; {steps[number]} PRAGMA user_version = {number + 1}; COMMIT;"
+            )
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+    return len(steps) - start

@@ -1,0 +1,239 @@
+"""The registry of models: versioned files with a card; activate and roll back are one record.
+
+A model is a safetensors file that carries its own card, so exporting is copying.  Which one
+is active is the newest record of ``activations``; a rollback is a further record that
+goes to what was active before, so history is never rewritten.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from likewise.store.arrays import Arrays, pack, to_json, unpack
+from likewise.store.catalogue import Catalogue
+from likewise.store.files import plain_errors, read_checked, remove_file, sweep, write_file
+from likewise.types import BadInput, DataProblem, NotFound, SpaceMismatch
+
+FOLDER = "models"
+FILE, CARD = "model.safetensors", "card.json"
+_ENVELOPE = ("name", "space", "card")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A stored model: its number is its version, its card says how it was made."""
+
+    id: int
+    name: str
+    space: str
+    file: str
+    sha256: str
+    card: Mapping[str, Any]
+    made: float
+
+
+@dataclass(frozen=True)
+class Activation:
+    """One record of the history of a slot; ``model`` None means plain similarity."""
+
+    id: int
+    slot: str
+    model: int | None
+    previous: int | None
+    person: str
+    reason: str
+    time: float
+
+
+class Models:
+    """Models by number, and which of them is active in each slot."""
+
+    def __init__(self, catalogue: Catalogue, folder: Path) -> None:
+        self._catalogue, self.folder = catalogue, folder / FOLDER
+
+    def add(
+        self, name: str, arrays: Mapping[str, Any], card: Mapping[str, Any], *, space: str
+    ) -> Model:
+        """Store a model (inactive); it is on the disk when this returns."""
+        if not name.strip():
+            raise BadInput("A model needs a name.")
+        data = pack(arrays, {"name": name, "space": space, "card": card})
+        with self._catalogue.transaction() as db:
+            number = _next(db)
+            slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "model"
+            file = f"{number:06d}-{slug}.safetensors"
+            beside = Path(file).with_suffix(".json").name
+            for written in (file, beside):
+                path = self.folder / written
+                self._catalogue.on_rollback(lambda path=path: remove_file(path))  # type: ignore[misc]
+            sha256, _ = write_file(self.folder / file, [data])
+            write_file(self.folder / beside, [_card_text(name, space, card)])
+            db.execute(
+                "INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (number, name, space, file, sha256, to_json(card), time.time()),
+            )
+        return self.get(number)
+
+    def get(self, model: int) -> Model:
+        """The record of one model."""
+        with self._catalogue.reading() as db:
+            row = db.execute("SELECT * FROM models WHERE id = ?", (model,)).fetchone()
+        if row is None:
+            raise NotFound(f"There is no model {model}; list the models to see which there are.")
+        return _model(row)
+
+    def all(self) -> list[Model]:
+        """Every model, oldest first."""
+        with self._catalogue.reading() as db:
+            return [_model(row) for row in db.execute("SELECT * FROM models ORDER BY id")]
+
+    def load(self, model: int, *, space: str | None = None) -> tuple[Arrays, Mapping[str, Any]]:
+        """Arrays and card, checked; with ``space`` a model of another space is refused."""
+        found = self.get(model)
+        if space is not None and found.space != space:
+            raise SpaceMismatch(
+                f"Model {model} ({found.name}) was learned in another space; learn it anew here."
+            )
+        data = read_checked(self.folder / found.file, found.sha256, f"model {model}")
+        return unpack(data, f"model {model}")[0], found.card
+
+    def remove(self, model: int) -> None:
+        """Remove a model that no slot has ever used."""
+        found = self.get(model)
+        with self._catalogue.transaction() as db:
+            if db.execute("SELECT 1 FROM activations WHERE model = ?", (model,)).fetchone():
+                raise BadInput(
+                    f"Model {model} is or was active, so it is kept: a rollback may need it."
+                )
+            db.execute("DELETE FROM models WHERE id = ?", (model,))
+            for name in _files(found):
+                path = self.folder / name
+                self._catalogue.after_commit(lambda path=path: remove_file(path))  # type: ignore[misc]
+
+    # -- active or not -----------------------------------------------------------
+
+    def activate(
+        self, model: int | None, *, slot: str = "default", person: str = "", reason: str = ""
+    ) -> Activation:
+        """Make a model the active one of a slot (None: plain similarity), in one step."""
+        if model is not None:
+            self.load(model)  # a damaged file must not become active
+        with self._catalogue.transaction():
+            now = self._newest(slot)
+            return self._record(slot, model, now.id if now else None, person, reason)
+
+    def rollback(self, *, slot: str = "default", person: str = "", reason: str = "") -> Activation:
+        """Go back to what was active before; again, and it goes back further."""
+        with self._catalogue.transaction():
+            now = self._newest(slot)
+            if now is None:
+                raise NotFound(
+                    "Nothing was ever activated here, so there is nothing to go back to."
+                )
+            before = self._activation(now.previous) if now.previous else None
+            return self._record(
+                slot,
+                before.model if before else None,
+                before.previous if before else None,
+                person,
+                reason or "rollback",
+            )
+
+    def active(self, slot: str = "default") -> Model | None:
+        """The active model of a slot, None for plain similarity."""
+        with self._catalogue.reading():
+            now = self._newest(slot)
+            return None if now is None or now.model is None else self.get(now.model)
+
+    def history(self, slot: str = "default") -> list[Activation]:
+        """Every activation and rollback of a slot, oldest first."""
+        with self._catalogue.reading() as db:
+            rows = db.execute("SELECT * FROM activations WHERE slot = ? ORDER BY id", (slot,))
+            return [Activation(*row) for row in rows]
+
+    def _newest(self, slot: str) -> Activation | None:
+        with self._catalogue.reading() as db:
+            row = db.execute(
+                "SELECT * FROM activations WHERE slot = ? ORDER BY id DESC LIMIT 1", (slot,)
+            ).fetchone()
+        return Activation(*row) if row else None
+
+    def _activation(self, number: int) -> Activation:
+        with self._catalogue.reading() as db:
+            return Activation(
+                *db.execute("SELECT * FROM activations WHERE id = ?", (number,)).fetchone()
+            )
+
+    def _record(
+        self, slot: str, model: int | None, previous: int | None, person: str, reason: str
+    ) -> Activation:
+        with self._catalogue.transaction() as db:
+            number = db.execute(
+                "INSERT INTO activations (slot, model, previous, person, reason, time) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (slot, model, previous, person, reason, time.time()),
+            ).lastrowid
+            assert number is not None
+            return self._activation(number)
+
+    # -- out and in --------------------------------------------------------------
+
+    def export(self, model: int, target: Path) -> Path:
+        """Write a model as one ``.safetensors`` file, or as a folder with its card beside it."""
+        found = self.get(model)
+        data = read_checked(self.folder / found.file, found.sha256, f"model {model}")
+        if target.exists():
+            raise BadInput(f"{target} is there already; choose another name.")
+        with plain_errors(target.parent):
+            if target.suffix == ".safetensors":
+                write_file(target, [data])
+            else:
+                write_file(target / FILE, [data])
+                write_file(target / CARD, [_card_text(found.name, found.space, found.card)])
+        return target
+
+    def import_(self, source: Path, *, space: str | None = None) -> Model:
+        """Add a model that :meth:`export` wrote, checked against a space's fingerprint."""
+        path = source / FILE if source.is_dir() else source
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise NotFound(f"There is no model in {source}; give what export wrote.") from None
+        arrays, envelope = unpack(data, str(source))
+        if not all(key in envelope for key in _ENVELOPE):
+            raise DataProblem(f"{source} carries no card of likewise; give what export wrote.")
+        if space is not None and envelope["space"] != space:
+            raise SpaceMismatch(
+                f"The model in {source} was learned in another space; learn it anew here."
+            )
+        return self.add(envelope["name"], arrays, envelope["card"], space=envelope["space"])
+
+    def sweep(self) -> list[str]:
+        """Remove files that no row names."""
+        return sweep(self.folder, {name for model in self.all() for name in _files(model)})
+
+
+def _next(db: Any) -> int:
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'models'").fetchone()
+    return int(row[0]) + 1 if row else 1
+
+
+def _model(row: tuple[Any, ...]) -> Model:
+    values = list(row)
+    values[5] = json.loads(row[5])
+    return Model(*values)
+
+
+def _files(model: Model) -> tuple[str, str]:
+    return model.file, Path(model.file).with_suffix(".json").name
+
+
+def _card_text(name: str, space: str, card: Mapping[str, Any]) -> bytes:
+    plain = json.loads(to_json({"name": name, "space": space, "card": card}))
+    return (json.dumps(plain, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")

@@ -1,0 +1,178 @@
+"""Sessions and their rounds as records: rounds are added, never changed, and may branch.
+
+What a round holds is the session room's affair (JSON); it should name items by id, which is
+never used twice, so that forgetting an item leaves nothing of it here.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from likewise.store.arrays import to_json
+from likewise.store.catalogue import Catalogue
+from likewise.types import BadInput, NotFound
+
+
+@dataclass(frozen=True)
+class Session:
+    """One search for a target: how it began and, once ended, how."""
+
+    id: int
+    kind: str
+    person: str
+    state: str
+    payload: Mapping[str, Any]
+    outcome: Mapping[str, Any]
+    started: float
+    ended: float | None
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round; ``parent`` is the round it went on from, ``seconds`` the time of each step."""
+
+    id: int
+    session: int
+    parent: int | None
+    depth: int
+    payload: Mapping[str, Any]
+    seconds: Mapping[str, float]
+    made: float
+
+
+class Sessions:
+    """Start, add rounds, go back to any round and branch, finish."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def start(
+        self, kind: str = "target", *, person: str = "", payload: Mapping[str, Any] | None = None
+    ) -> Session:
+        """Begin a session."""
+        with self._catalogue.transaction() as db:
+            number = db.execute(
+                "INSERT INTO sessions (kind, person, state, payload, started) "
+                "VALUES (?, ?, 'open', ?, ?)",
+                (kind, person, to_json(payload or {}), time.time()),
+            ).lastrowid
+            assert number is not None
+            return self.get(number)
+
+    def add_round(
+        self,
+        session: int,
+        payload: Mapping[str, Any],
+        *,
+        parent: int | None = None,
+        seconds: Mapping[str, float] | None = None,
+    ) -> Round:
+        """Add a round after ``parent``; without one it is a first round.
+
+        Two rounds with the same parent are two branches.
+        """
+        with self._catalogue.transaction() as db:
+            if self.get(session).state != "open":
+                raise BadInput(f"Session {session} has ended; start a new one.")
+            depth = 0
+            if parent is not None:
+                before = self.round(parent)
+                if before.session != session:
+                    raise BadInput(f"Round {parent} belongs to another session.")
+                depth = before.depth + 1
+            number = db.execute(
+                "INSERT INTO rounds (session, parent, depth, payload, seconds, made) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (session, parent, depth, to_json(payload), to_json(seconds or {}), time.time()),
+            ).lastrowid
+            assert number is not None
+            return self.round(number)
+
+    def finish(
+        self, session: int, outcome: Mapping[str, Any] | None = None, *, abandoned: bool = False
+    ) -> Session:
+        """End a session with what came of it; it takes no further rounds."""
+        with self._catalogue.transaction() as db:
+            if self.get(session).state != "open":
+                raise BadInput(f"Session {session} has ended already.")
+            db.execute(
+                "UPDATE sessions SET state = ?, outcome = ?, ended = ? WHERE id = ?",
+                (
+                    "abandoned" if abandoned else "finished",
+                    to_json(outcome or {}),
+                    time.time(),
+                    session,
+                ),
+            )
+            return self.get(session)
+
+    def remove(self, session: int) -> None:
+        """Remove a session and its rounds (its owner did not agree to keep it)."""
+        with self._catalogue.transaction() as db:
+            self.get(session)
+            rows = db.execute(
+                "SELECT id FROM rounds WHERE session = ? ORDER BY id DESC", (session,)
+            )
+            for (number,) in rows.fetchall():
+                db.execute("DELETE FROM rounds WHERE id = ?", (number,))
+            db.execute("DELETE FROM sessions WHERE id = ?", (session,))
+
+    def get(self, session: int) -> Session:
+        """One session."""
+        with self._catalogue.reading() as db:
+            row = db.execute("SELECT * FROM sessions WHERE id = ?", (session,)).fetchone()
+        if row is None:
+            raise NotFound(
+                f"There is no session {session}; list the sessions to see which there are."
+            )
+        return _session(row)
+
+    def all(self, *, state: str | None = None, limit: int = 100) -> list[Session]:
+        """The latest sessions, newest first."""
+        where, given = ("", ()) if state is None else ("WHERE state = ?", (state,))
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                f"SELECT * FROM sessions {where} ORDER BY id DESC LIMIT ?", (*given, limit)
+            )
+            return [_session(row) for row in rows]
+
+    def round(self, number: int) -> Round:
+        """One round."""
+        with self._catalogue.reading() as db:
+            row = db.execute("SELECT * FROM rounds WHERE id = ?", (number,)).fetchone()
+        if row is None:
+            raise NotFound(f"There is no round {number}.")
+        return _round(row)
+
+    def rounds(self, session: int) -> list[Round]:
+        """Every round of a session in the order made, all branches."""
+        with self._catalogue.reading() as db:
+            rows = db.execute("SELECT * FROM rounds WHERE session = ? ORDER BY id", (session,))
+            return [_round(row) for row in rows]
+
+    def trail(self, number: int) -> list[Round]:
+        """The rounds that led to one, first to last: its branch."""
+        with self._catalogue.reading():
+            found = [self.round(number)]
+            while found[-1].parent is not None:
+                found.append(self.round(found[-1].parent))
+        return found[::-1]
+
+
+def _session(row: tuple[Any, ...]) -> Session:
+    return Session(*_parsed(row))
+
+
+def _round(row: tuple[Any, ...]) -> Round:
+    return Round(*_parsed(row))
+
+
+def _parsed(row: tuple[Any, ...]) -> list[Any]:
+    # In both tables the JSON texts are the fifth and sixth columns.
+    values = list(row)
+    values[4:6] = json.loads(row[4]), json.loads(row[5])
+    return values

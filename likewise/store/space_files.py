@@ -1,0 +1,75 @@
+"""What a space was fitted to (PCA matrices and the like), as one file by its fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from likewise.store.arrays import Arrays, to_json, unpack, write_arrays
+from likewise.store.catalogue import Catalogue
+from likewise.store.files import read_checked, remove_file, sweep
+from likewise.types import BadInput, NotFound
+
+FOLDER = "spaces"
+
+
+class SpaceFiles:
+    """Arrays and card of each fitted space."""
+
+    def __init__(self, catalogue: Catalogue, folder: Path) -> None:
+        self._catalogue, self.folder = catalogue, folder / FOLDER
+
+    def put(self, fingerprint: str, arrays: Mapping[str, Any], card: Mapping[str, Any]) -> None:
+        """Keep a space; one that is kept already stays as it is."""
+        if not fingerprint:
+            raise BadInput("A space is kept by its fingerprint, and this one has none.")
+        with self._catalogue.transaction() as db:
+            if db.execute("SELECT 1 FROM spaces WHERE fingerprint = ?", (fingerprint,)).fetchone():
+                return
+            file = hashlib.sha256(fingerprint.encode()).hexdigest()[:32] + ".safetensors"
+            self._catalogue.on_rollback(lambda: remove_file(self.folder / file))
+            sha256 = write_arrays(self.folder / file, arrays, card)
+            db.execute(
+                "INSERT INTO spaces VALUES (?, ?, ?, ?, ?)",
+                (fingerprint, file, sha256, to_json(card), time.time()),
+            )
+
+    def get(self, fingerprint: str) -> tuple[Arrays, dict[str, Any]]:
+        """Arrays and card of a space, checked."""
+        with self._catalogue.reading() as db:
+            row = db.execute(
+                "SELECT file, sha256, card FROM spaces WHERE fingerprint = ?", (fingerprint,)
+            ).fetchone()
+        what = f"space {fingerprint[:12]}"
+        if row is None:
+            raise NotFound(f"There is no {what} in this collection; index it again.")
+        data = read_checked(self.folder / row[0], row[1], what)
+        return unpack(data, what)[0], json.loads(row[2])
+
+    def all(self) -> list[str]:
+        """Fingerprints of every space kept, oldest first."""
+        with self._catalogue.reading() as db:
+            rows = db.execute("SELECT fingerprint FROM spaces ORDER BY made, fingerprint")
+            return [row[0] for row in rows]
+
+    def remove(self, fingerprint: str) -> None:
+        """Remove a space that no model was learned in."""
+        with self._catalogue.transaction() as db:
+            if db.execute("SELECT 1 FROM models WHERE space = ?", (fingerprint,)).fetchone():
+                raise BadInput("A model was learned in this space, so it is kept.")
+            for (file,) in db.execute(
+                "SELECT file FROM spaces WHERE fingerprint = ?", (fingerprint,)
+            ).fetchall():
+                path = self.folder / file
+                self._catalogue.after_commit(lambda path=path: remove_file(path))  # type: ignore[misc]
+            db.execute("DELETE FROM spaces WHERE fingerprint = ?", (fingerprint,))
+
+    def sweep(self) -> list[str]:
+        """Remove files that no row names."""
+        with self._catalogue.reading() as db:
+            named = {row[0] for row in db.execute("SELECT file FROM spaces")}
+        return sweep(self.folder, named)

@@ -1,0 +1,151 @@
+"""The store: one data folder, opened; its parts do the work, each in its own file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+from likewise.store.catalogue import Catalogue
+from likewise.store.contents import Contents
+from likewise.store.files import make_folder, plain_errors
+from likewise.store.forget import Forgotten, finish, forget
+from likewise.store.fulltext import Words
+from likewise.store.generations import Generations
+from likewise.store.items import Items
+from likewise.store.jobs import Jobs
+from likewise.store.judgement_log import JudgementLog
+from likewise.store.lock import WriterLock
+from likewise.store.models import Models
+from likewise.store.segments import Segments
+from likewise.store.sessions import Sessions
+from likewise.store.settings import Settings
+from likewise.store.space_files import SpaceFiles
+from likewise.store.texts import Texts
+from likewise.store.thumbnails import Thumbnails
+from likewise.store.uploads import Uploads
+from likewise.types import NotFound
+
+
+class Store:
+    """An open data folder.  Use :meth:`open`; close it, or use it in a ``with`` block.
+
+    Attributes
+    ----------
+    items, contents, texts, words
+        Files and what they hold; tags and captions; full-text search.
+    segments, generations
+        Vectors; published indexes.
+    judgements, uploads
+        The log of judgements; query pictures kept by hash.
+    models, spaces
+        Learned models; fitted spaces.
+    jobs, sessions, settings, thumbnails
+        Long work; target search; names and values; the cache of small pictures.
+    """
+
+    def __init__(self, folder: Path, catalogue: Catalogue, lock: WriterLock | None) -> None:
+        self.folder, self.catalogue, self._lock = folder, catalogue, lock
+        self.settings = Settings(catalogue)
+        self.words = Words(catalogue)
+        self.texts = Texts(catalogue, self.words)
+        self.items = Items(catalogue, self.words)
+        self.segments = Segments(catalogue, folder)
+        self.thumbnails = Thumbnails(folder)
+        self.contents = Contents(catalogue, self.words, self.texts, self.segments, self.thumbnails)
+        self.generations = Generations(catalogue, folder)
+        self.judgements = JudgementLog(catalogue, self.items)
+        self.uploads = Uploads(catalogue, folder)
+        self.models = Models(catalogue, folder)
+        self.spaces = SpaceFiles(catalogue, folder)
+        self.jobs = Jobs(catalogue)
+        self.sessions = Sessions(catalogue)
+
+    @classmethod
+    def open(
+        cls, folder: str | os.PathLike[str], *, write: bool = False, create: bool = False
+    ) -> Store:
+        """Open a data folder.
+
+        Parameters
+        ----------
+        folder
+            Where the catalogue lies.
+        write
+            Take the writer's lock; raises :class:`~likewise.types.Busy` where another has it.
+            Left-overs of a writer that died are cleared away.
+        create
+            Make the folder and the catalogue where they are missing (implies ``write``).
+        """
+        path = Path(folder)
+        if not create:
+            if not path.is_dir():
+                raise NotFound(f"There is no data folder {path}; index a folder of pictures first.")
+            if not write:
+                return cls(path, Catalogue(path, write=False), None)
+        with plain_errors(path):
+            if not path.is_dir():
+                make_folder(path.parent)
+                path.mkdir(mode=0o700, exist_ok=True)
+            lock = WriterLock(path)
+            lock.acquire()
+        try:
+            if not create and not (path / "catalogue.sqlite").is_file():
+                raise NotFound(
+                    f"There is no catalogue in {path}; index a folder of pictures first."
+                )
+            store = cls(path, Catalogue(path, write=True), lock)
+        except BaseException:
+            lock.release()
+            raise
+        try:
+            store._tidy()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _tidy(self) -> None:
+        """Clear away what a writer that died left: it was never acknowledged."""
+        with plain_errors(self.folder):
+            for part in (
+                self.segments, self.generations, self.models, self.spaces, self.uploads,
+                self.thumbnails,
+            ):  # fmt: skip
+                part.sweep()
+            if any(job.state == "running" for job in self.jobs.all(limit=-1)):
+                self.jobs.interrupted()
+            finish(self)
+
+    def transaction(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+        """All writes in the block or none; on the disk when it has been left."""
+        return self.catalogue.transaction()
+
+    def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+        """All reads in the block (of this thread) see one state."""
+        return self.catalogue.reading()
+
+    def forget(self, items: Iterable[int]) -> Forgotten:
+        """Remove items and all that was derived from them, for good."""
+        return forget(self, items)
+
+    def close(self) -> None:
+        """Close every connection and let the next writer in."""
+        self.catalogue.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

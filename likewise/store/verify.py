@@ -1,0 +1,173 @@
+"""Is everything there that was acknowledged?  Every checksum and every reference, compared."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from likewise.store.catalogue import Catalogue
+from likewise.store.files import sha256_of
+from likewise.store.generations import Generations
+from likewise.store.segment_file import read_footer
+from likewise.store.segments import Segments
+from likewise.types import LikewiseError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as it should be.
+
+    ``damage`` lost something that a backup may bring back; ``cache`` is rebuilt by the next
+    indexing and costs time only.
+    """
+
+    severity: Literal["damage", "cache"]
+    what: str
+    sentence: str
+
+
+class Named(NamedTuple):
+    """A file that the catalogue names; relative path and checksum (empty: none kept)."""
+
+    path: str
+    sha256: str
+    what: str
+
+
+def named_files(db: sqlite3.Connection) -> list[Named]:
+    """Every file that is part of the record: what a backup holds and ``verify`` reads."""
+    rows = []
+    for file, sha256, number in db.execute("SELECT file, sha256, id FROM segments ORDER BY id"):
+        rows.append(Named(f"segments/{file}", sha256, f"segment {number}"))
+    for file, sha256, number in db.execute("SELECT file, sha256, id FROM models ORDER BY id"):
+        rows.append(Named(f"models/{file}", sha256, f"model {number}"))
+        card = str(Path(file).with_suffix(".json"))
+        rows.append(Named(f"models/{card}", "", f"the card of model {number}"))
+    for file, sha256, name in db.execute("SELECT file, sha256, fingerprint FROM spaces"):
+        rows.append(Named(f"spaces/{file}", sha256, f"space {name[:12]}"))
+    for (sha256,) in db.execute("SELECT sha256 FROM uploads"):
+        rows.append(Named(f"uploads/{sha256}", sha256, f"the uploaded picture {sha256[:12]}"))
+    return rows
+
+
+def verify(folder: str | os.PathLike[str]) -> list[Finding]:
+    """Check a data folder; an empty list means that all is well.
+
+    It may run while a writer works: what seems wrong is looked at twice, so that a file
+    that was replaced in between is not reported.
+    """
+    path = Path(folder)
+    findings = _examine(path)
+    if findings:
+        again = set(_examine(path))
+        findings = [finding for finding in findings if finding in again]
+    return findings
+
+
+def _examine(folder: Path) -> list[Finding]:
+    try:
+        catalogue = Catalogue(folder, write=False)
+    except LikewiseError as error:
+        return [Finding("damage", "catalogue", str(error))]
+    try:
+        with catalogue.reading() as db:
+            findings = list(_structure(db))
+            if findings:
+                return findings
+            findings += _files(db, folder)
+            findings += _references(db)
+            findings += _segments(catalogue, folder)
+            findings += _caches(catalogue, db, folder)
+            return findings
+    except LikewiseError as error:
+        return [Finding("damage", "catalogue", str(error))]
+    finally:
+        catalogue.close()
+
+
+def _structure(db: sqlite3.Connection) -> Iterator[Finding]:
+    try:
+        rows = db.execute("PRAGMA integrity_check(20)").fetchall()
+    except sqlite3.DatabaseError as error:
+        rows = [(str(error),)]
+    for (line,) in rows:
+        if line != "ok":
+            yield Finding(
+                "damage", "catalogue", f"The catalogue is damaged ({line}); restore a backup."
+            )
+
+
+def _files(db: sqlite3.Connection, folder: Path) -> Iterator[Finding]:
+    for named in named_files(db):
+        path = folder / named.path
+        if not path.is_file():
+            yield Finding(
+                "damage",
+                named.what,
+                f"The file of {named.what} is missing ({named.path}); restore it from a backup.",
+            )
+        elif named.sha256 and sha256_of(path) != named.sha256:
+            yield Finding(
+                "damage",
+                named.what,
+                f"The file of {named.what} does not match its checksum ({named.path}); restore it "
+                "from a backup.",
+            )
+
+
+def _references(db: sqlite3.Connection) -> Iterator[Finding]:
+    for table, row, other, _ in db.execute("PRAGMA foreign_key_check").fetchall():
+        yield Finding(
+            "damage", table, f"Row {row} of {table} points at a row of {other} that is not there."
+        )
+    lost = db.execute(
+        "SELECT COUNT(*) FROM judgements WHERE query_kind = 'upload' "
+        "AND query_value NOT IN (SELECT sha256 FROM uploads)"
+    ).fetchone()[0]
+    if lost:
+        yield Finding("damage", "uploads", f"{lost} judgements refer to uploads that are not kept.")
+
+
+def _segments(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
+    segments = Segments(catalogue, folder)
+    holding: dict[int, set[int]] = {}
+    for segment in segments.all():
+        holding[segment.id] = set(segment.contents.tolist())
+        what, path = f"segment {segment.id}", segments.folder / segment.file
+        if not path.is_file():
+            continue  # reported with the files
+        try:
+            footer = read_footer(path)
+        except LikewiseError as error:
+            yield Finding("damage", what, str(error))
+            continue
+        blocks = {name: vars(place) for name, place in segment.blocks.items()}
+        if footer.get("blocks") != blocks or footer.get("contents") != len(segment.contents):
+            yield Finding("damage", what, f"The footer of {what} and the catalogue disagree.")
+    with catalogue.reading() as db:
+        rows = db.execute("SELECT id, segment FROM contents WHERE segment IS NOT NULL").fetchall()
+    lost = sum(content not in holding.get(segment, ()) for content, segment in rows)
+    if lost:
+        yield Finding(
+            "damage",
+            "contents",
+            f"{lost} contents name a segment that does not hold their vectors.",
+        )
+
+
+def _caches(catalogue: Catalogue, db: sqlite3.Connection, folder: Path) -> Iterator[Finding]:
+    generations = Generations(catalogue, folder)
+    for generation in generations.all():
+        reason = generations.unusable(generation, generation.space)
+        if reason:
+            yield Finding("cache", f"generation {generation.number}", reason)
+    words = db.execute("SELECT COUNT(*) FROM words_docsize").fetchone()[0]
+    items = db.execute("SELECT COUNT(*) FROM items WHERE removed IS NULL").fetchone()[0]
+    if words != items:
+        yield Finding(
+            "cache", "words", f"Full-text search knows {words} items, the catalogue {items}."
+        )
