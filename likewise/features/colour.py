@@ -82,6 +82,12 @@ class Correlogram:
         return np.concatenate([_again(colours, d) for d in DISTANCES], axis=1)
 
 
+class Colour(Correlogram):
+    """The colour block of the default space: the correlogram, the best of the three."""
+
+    name: ClassVar[str] = "colour"
+
+
 def quantised(batch: Batch) -> NDArray[np.uint8]:
     """The number of its colour (0-35) for every pixel: n x 128 x 128."""
     colours: NDArray[np.uint8] = _quantise(batch.squashed(SIDE))

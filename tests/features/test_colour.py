@@ -6,7 +6,7 @@ import colorsys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.features.colour import (
@@ -34,7 +34,6 @@ def slow_bin(red: int, green: int, blue: int) -> int:
     return 8 + 4 * h + 2 * (saturation >= 0.65 - 1e-12) + (value >= 0.7 - 1e-12)
 
 
-@settings(deadline=None)
 @given(st.tuples(*[st.integers(0, 255)] * 3))
 def test_bins_agree_with_colorsys(colour: tuple[int, int, int]) -> None:
     hue, saturation, _ = colorsys.rgb_to_hsv(*(c / 255 for c in colour))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.features import DEFAULT, REGISTRY, Batch, feature_set
+from likewise.features import DEFAULT, REGISTRY, feature_set
 from likewise.features.deep import Network
+from likewise.features.pictures import Batch
 from likewise.types import BadInput, Features
 from tests.features.pictures import noise, odd_ones, plain, scene
 
