@@ -59,7 +59,7 @@ class Task:
 def task(name: str, blocks: Sequence[str], report: Report) -> Task:
     """The queries, items and relevance of a set."""
     if name == "swatches":
-        drawn = swatches(160, size=64, seed=report.seed)
+        drawn = swatches(96, size=64, seed=report.seed)
         pictures: Any = drawn.render_all(jobs=1)
         test = np.arange(len(pictures)) % 4 == 0
         labels: Any = drawn.truth["motif"]
