@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from itertools import product
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,10 +25,14 @@ from likewise.learners.teachings import Taught, directions, taught, within_half
 from likewise.spaces import Blocks
 from likewise.types import BadInput, FitReport, FloatArray, IdArray, Preferences, as_matrix
 
-Extension = Literal["auto", "diagonal", "directions", "global", "global+local"]
+Extension = Literal["auto", "diagonal", "directions", "diagonal+local", "global", "global+local"]
+EXTENSIONS: tuple[str, ...] = get_args(Extension)
 
 PULLS = (0.25, 0.5, 1.0)
 """How far queries are led, where it is to be chosen."""
+
+PRICES = (1.0, 10.0)
+"""C of the diagonal form, where it is to be chosen."""
 
 FOLDS = 5
 FEWEST = 10
@@ -38,15 +43,21 @@ class Form(NamedTuple):
     """One form of the similarity, by its settings."""
 
     extension: str
-    clip: bool = True
     pull: float = 0.0
+    C: float = 1.0
+    clip: bool = True
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether it has weights a dimension."""
+        return self.extension.startswith("diagonal")
 
 
 class Learnt(NamedTuple):
     """What the taught queries give to every form; each part is made once."""
 
     marks: Taught
-    diagonal: Learned | None
+    diagonals: dict[float, Learned]
     half: FloatArray | None
     directions: FloatArray | None
 
@@ -69,12 +80,13 @@ class BilinearLearner(BaseEstimator):
         w0, the plain weight of each block; ones where not given.
     extension
         ``diagonal``: weights a dimension (the paper).  ``directions``: taught queries lead
-        their neighbours.  ``global``: one matrix for all queries.  ``global+local``: both.
+        their neighbours.  ``diagonal+local``: both.  ``global``: one matrix for all queries.
+        ``global+local``: the matrix, and taught queries lead their neighbours.
         ``auto``: whichever is best on held-out queries, plain similarity included.
     sigma, C, clip
         Of the diagonal form: pull towards plain weights, in [0, 1); price of a broken
-        preference (divided by the square of the number of blocks); whether negative weights
-        become zero, None to choose.
+        preference (divided by the square of the number of blocks), None to choose; whether
+        negative weights become zero, None to choose.
     M
         How many of the nearest references a query learns from.
     pull
@@ -102,11 +114,11 @@ class BilinearLearner(BaseEstimator):
         *,
         extension: Extension = "auto",
         sigma: float = 0.95,
-        C: float = 1.0,
+        C: float | None = None,
         clip: bool | None = True,
         M: int = 20,
         pull: float | None = None,
-        warmth: float = 0.05,
+        warmth: float | None = 0.05,
         reach: float = 0.4,
         exponent: float = 0.5,
         ridge: float = 0.1,
@@ -186,8 +198,8 @@ class BilinearLearner(BaseEstimator):
         kept = ~(old.references[:, None, :] == marks.queries[None]).all(axis=2).any(axis=1)
         arrays, settings = old.to_arrays()
         rows = {"references": marks.queries, "directions": new.directions}
-        if new.diagonal is not None:
-            rows["diagonals"] = new.diagonal.weights
+        if self._form.diagonal:
+            rows["diagonals"] = self._weights(new, self._form)
         for name, added in rows.items():
             if name in arrays and added is not None:
                 arrays[name] = np.concatenate([arrays[name][kept], added])
@@ -200,17 +212,16 @@ class BilinearLearner(BaseEstimator):
     def _forms(self) -> Iterator[Form]:
         """Forms to try, the most cautious first."""
         pulls = PULLS if self.pull is None else (self.pull,)
-        for name in ("global", "directions", "global+local", "diagonal"):
+        prices = PRICES if self.C is None else (self.C,)
+        clips = (True, False) if self.clip is None else (self.clip,)
+        for name in ("global", "directions", "global+local", "diagonal", "diagonal+local"):
             if self.extension not in ("auto", name):
                 continue
-            if name == "diagonal":
-                yield from (
-                    Form(name, c) for c in ([True, False] if self.clip is None else [self.clip])
-                )
-            elif name == "global":
-                yield Form(name)
+            led = pulls if name == "directions" or name.endswith("local") else (0.0,)
+            if name.startswith("diagonal"):
+                yield from (Form(name, *rest) for rest in product(led, prices, clips))
             else:
-                yield from (Form(name, pull=pull) for pull in pulls)
+                yield from (Form(name, pull) for pull in led)
 
     def _choose(self, marks: Taught, notes: list[str]) -> Form | None:
         forms = list(self._forms())
@@ -257,36 +268,36 @@ class BilinearLearner(BaseEstimator):
     def _learn(self, marks: Taught, forms: list[Form], *, matrix: bool = True) -> Learnt:
         """The parts that these forms need."""
         names = {form.extension for form in forms}
-        w0 = self._plain.w0
-        diagonal = half = led = None
-        if "diagonal" in names:
-            price = self.C / len(self._plain.space.names) ** 2
-            diagonal = learn_references(
-                marks.items, marks.queries, marks.preferences,
-                sigma=self.sigma, C=price, clip=False, w0=w0,
-            )  # fmt: skip
+        w0, half, led = self._plain.w0, None, None
+        diagonals = {
+            price: learn_references(
+                marks.items, marks.queries, marks.preferences, sigma=self.sigma,
+                C=price / len(self._plain.space.names) ** 2, clip=False, w0=w0,
+            )
+            for price in {form.C for form in forms if form.diagonal}
+        }  # fmt: skip
         if matrix and any(name.startswith("global") for name in names):
             half = within_half(
                 marks, np.sqrt(w0),
                 exponent=self.exponent, ridge=self.ridge, caution=self.caution,
             )  # fmt: skip
-        if names & {"directions", "global+local"}:
+        if any(form.pull for form in forms):
             led = directions(marks, MarkSettings())
-        return Learnt(marks, diagonal, half, led)
+        return Learnt(marks, diagonals, half, led)
 
     def _model(self, learnt: Learnt, form: Form | None) -> Bilinear | Plain:
         if form is None:
             return self._plain
         options: dict[str, Any] = {"M": self.M, "warmth": self.warmth, "reach": self.reach}
-        if form.extension == "diagonal":
-            assert learnt.diagonal is not None
-            part = clipped(learnt.diagonal, self._plain.w0) if form.clip else learnt.diagonal
-            options["diagonals"] = part.weights
-        else:
-            options["pull"] = form.pull
-            options["half"] = learnt.half if form.extension != "directions" else None
-            options["directions"] = learnt.directions if form.pull else None
+        options["pull"] = form.pull
+        options["half"] = learnt.half if form.extension.startswith("global") else None
+        options["directions"] = learnt.directions if form.pull else None
+        options["diagonals"] = self._weights(learnt, form) if form.diagonal else None
         return Bilinear(self._plain, learnt.marks.queries, **options)
+
+    def _weights(self, learnt: Learnt, form: Form) -> FloatArray:
+        found = learnt.diagonals[form.C]
+        return (clipped(found, self._plain.w0) if form.clip else found).weights
 
     # -- telling -----------------------------------------------------------------
 
@@ -299,7 +310,7 @@ class BilinearLearner(BaseEstimator):
                 "p1": float(mine.p1.mean()), "plain_p1": float(base.p1.mean()),
                 "queries": float(len(mine.ap)),
             }  # fmt: skip
-        part = learnt.diagonal
+        part = learnt.diagonals.get(form.C) if form else None
         self.report_ = FitReport(
             method="bilinear" if form is None else f"bilinear {form.extension}",
             preferences=len(marks.preferences),
@@ -314,12 +325,9 @@ class BilinearLearner(BaseEstimator):
         )
 
     def _check(self) -> None:
-        check_settings(self.sigma, self.C)
-        if self.extension not in ("auto", "diagonal", "directions", "global", "global+local"):
-            raise BadInput(
-                "extension is auto, diagonal, directions, global or global+local, not "
-                f"{self.extension!r}."
-            )
+        check_settings(self.sigma, 1.0 if self.C is None else self.C)
+        if self.extension not in EXTENSIONS:
+            raise BadInput(f"extension is one of {', '.join(EXTENSIONS)}, not {self.extension!r}.")
         for name, least in (("exponent", 0), ("ridge", 0), ("caution", 0), ("fall", 0)):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= least):
