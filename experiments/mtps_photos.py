@@ -20,7 +20,7 @@ from likewise.collection.defaults import SPECS, WEIGHTS
 from likewise.spaces import Blocks
 
 QUERIES = {"cifar10": (300, 200, 1_000), "corel5k": (500, 250, 750)}
-SPLITS = 3
+SPLITS = 2
 PAPER = (("mtps", 0.18, "above"), ("others", 0.16, "below, almost all"))
 
 
