@@ -362,6 +362,8 @@ class TargetSession:
             blocks = self._holdings.blocks
             views = {name: only(self._scale, blocks, (name,)) for name in blocks}
             views = {name: view for name, view in views.items() if view.any()}
+            if not self.settings.views:
+                views = {}
             if len(views) > 1:
                 views["all blocks"] = self._scale
             made = TargetFilter(x, views, power=self.settings.power, mistake=self.settings.mistake)
