@@ -70,9 +70,7 @@ def _placed(centres: FloatArray, seed: int) -> FloatArray:
     if n < 12:  # too few for neighbourhoods: their leading axes say it all
         return start
     spread = float(start[:, 0].std()) or 1.0
-    tsne = TSNE(
-        2, perplexity=min(30.0, (n - 1) / 3), init=start / spread * 1e-4, random_state=seed
-    )
+    tsne = TSNE(2, perplexity=min(30.0, (n - 1) / 3), init=start / spread * 1e-4, random_state=seed)
     out: FloatArray = tsne.fit_transform(np.asarray(centres, np.float32)).astype(np.float64)
     return out
 

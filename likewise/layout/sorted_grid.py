@@ -113,9 +113,7 @@ def _tiles(high: int, wide: int, step: int) -> list[tuple[slice, slice]]:
     return [(rows, cols) for rows in cuts(high, shift[0]) for cols in cuts(wide, shift[1])]
 
 
-def _assign(
-    grid: IdArray, axes: FloatArray, target: FloatArray, rows: slice, cols: slice
-) -> None:
+def _assign(grid: IdArray, axes: FloatArray, target: FloatArray, rows: slice, cols: slice) -> None:
     """The pictures of one tile in the cells that they fit best."""
     part = grid[rows, cols]
     pictures = part.ravel()
@@ -123,9 +121,7 @@ def _assign(
     held = pictures >= 0
     cost = np.zeros((len(pictures), len(pictures)))  # an empty cell fits anywhere
     own = axes[pictures[held]]
-    cost[held] = (
-        (own**2).sum(axis=1)[:, None] - 2 * own @ cells.T + (cells**2).sum(axis=1)[None, :]
-    )
+    cost[held] = (own**2).sum(axis=1)[:, None] - 2 * own @ cells.T + (cells**2).sum(axis=1)[None, :]
     source, place = linear_sum_assignment(cost)
     sorted_part = np.full(len(pictures), -1, np.int64)
     sorted_part[place] = pictures[source]
