@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import likewise
-from likewise.cli import judging, pictures, upkeep
+from likewise.cli import judging, pictures, serving, upkeep
 
 app = typer.Typer(
     name="likewise",
@@ -40,6 +40,8 @@ for command in (
     upkeep.doctor,
 ):  # fmt: skip
     app.command()(command)
+app.command()(serving.serve)
+app.command("open")(serving.open_)
 app.add_typer(judging.app, name="judgements")
 
 
