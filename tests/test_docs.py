@@ -10,8 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+from PIL import Image
 
 import likewise
+from likewise.cli import app
 from likewise.learners import SIMILARITIES
 from likewise.spaces import SPACES
 
@@ -33,6 +36,27 @@ def public_names() -> list[str]:
 @pytest.mark.parametrize("kind", sorted(SIMILARITIES))
 def test_every_similarity_is_documented(kind):
     assert f"`{kind}`" in TEXT[ROOT / "docs" / "concepts.md"]
+
+
+def commands() -> list[tuple[str, object]]:
+    group = typer.main.get_command(app)
+    found = []
+    for name, command in group.commands.items():
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            found.append((name, command))
+        else:
+            found += [(f"{name} {sub}", c) for sub, c in inner.items()]
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), commands(), ids=[n for n, _ in commands()])
+def test_every_command_is_documented_with_an_example_and_json(name, command):
+    assert f"`likewise {name}" in TEXT[ROOT / "docs" / "cli.md"]
+    assert f"Example: likewise {name}" in command.help
+    options = {option for p in command.params for option in p.opts}
+    assert "--json" in options
+    assert all(getattr(p, "help", None) for p in command.params if p.name != "help")
 
 
 @pytest.mark.parametrize("kind", sorted(SPACES))
@@ -73,8 +97,14 @@ def blocks() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "code"), blocks(), ids=[page for page, _ in blocks()])
 def test_python_on_a_page_runs_from_top_to_bottom(page, code, tmp_path):
+    (tmp_path / "Pictures").mkdir()  # the folder that examples speak of
+    for at, name in enumerate(("beach", "sea", "city", "dog")):
+        Image.new("RGB", (40, 30), (50 * at, 90, 200 - 40 * at)).save(
+            tmp_path / "Pictures" / f"{name}.jpg"
+        )
+    (tmp_path / "page.py").write_text(code, encoding="utf-8")  # children import it by name
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "page.py"],
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
         capture_output=True,

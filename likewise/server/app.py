@@ -93,7 +93,7 @@ def _warm(collection: Collection) -> None:
         snapshot = collection.snapshot()
         if len(snapshot):
             item = next(int(i) for i in snapshot.ids if snapshot.holds(int(i)))
-            ref = collection.pictures.locate(item, (0.0, 0.0, 1.0, 1.0))
-            collection.pictures.vector(ref, snapshot)
+            collection.search(item, k=5, collapse=True)
+            collection.search(item, crop=(0.0, 0.0, 1.0, 1.0), k=5)
     except (LikewiseError, StopIteration):
         return  # the first search will say what is wrong

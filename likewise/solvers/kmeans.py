@@ -12,8 +12,8 @@ import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import checks
-from .checks import Ints
+from likewise.solvers import checks
+from likewise.solvers.checks import Ints
 
 Singles = NDArray[np.float32]
 
@@ -109,6 +109,10 @@ def kmeans(
         )
         trainer.train(points, init_centroids=first)
         centres = np.array(trainer.centroids, dtype=np.float32)
+        if spherical:
+            # Opposite items cancel out: such a centre has no direction and takes an item's.
+            lost = np.flatnonzero(np.linalg.norm(centres, axis=1) < 0.5)
+            centres[lost] = points[lost]
     return _settle(points, centres)
 
 

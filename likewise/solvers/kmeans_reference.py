@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .checks import Floats, Ints
+from likewise.solvers.checks import Floats, Ints
 
 
 def lloyd(X: Floats, start: Floats, iterations: int) -> tuple[Floats, Ints, float]:

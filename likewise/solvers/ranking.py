@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import checks
-from .checks import Floats, Ints
-from .ranking_dual import Dual, Metric
+from likewise.solvers import checks
+from likewise.solvers.checks import Floats, Ints
+from likewise.solvers.ranking_dual import Dual, Metric
 
 PATIENCE = 300
 """Sweeps of coordinate ascent before the interior point is asked."""

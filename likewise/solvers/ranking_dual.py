@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import checks
-from .checks import Floats, Ints
-from .ranking_descent import descend_gram, descend_vector
-from .ranking_interior import interior_alpha
+from likewise.solvers import checks
+from likewise.solvers.checks import Floats, Ints
+from likewise.solvers.ranking_descent import descend_gram, descend_vector
+from likewise.solvers.ranking_interior import interior_alpha
 
 
 class Metric(NamedTuple):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from .checks import Floats, Ints
+from likewise.solvers.checks import Floats, Ints
 
 DENSE_ITEMS = 400
 """Most items for which the graph of preferences is a dense matrix."""

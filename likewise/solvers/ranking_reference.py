@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import Floats, Ints
+from likewise.solvers.checks import Floats, Ints
 
 
 class Reference(NamedTuple):

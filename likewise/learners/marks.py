@@ -1,0 +1,314 @@
+"""Marks at once: a query's own surrogate, refitted from its marks in milliseconds.
+
+Surrogates of one space add up, so marks are arithmetic on surrogates, whatever the
+similarity s is that turns a picture into one:
+
+    v = 2 (s(q) + sum_p a_p s(p)) / (1 + sum_p a_p)  -  b sum_n c_n s(n) / (k + sum_n c_n)
+
+with the relevant pictures p and the irrelevant ones n.  The denominators shrink: one mark
+says little, twenty say much, and without a mark v points where s(q) does.  The mean of
+pictures that agree in colour only is long in the colour block and short elsewhere, so the
+blocks weigh themselves, and what a result owes to each block is the truth.
+
+Two steps sharpen v.  It is *partly whitened* against the collection: directions in which
+all pictures vary say little about these ones.  (This is what positives are held against
+when there are no negatives.)  And it is *expanded*: the best results of v that nobody marked
+are added, the less the more marks there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+
+from likewise.types import (
+    BadInput,
+    FloatArray,
+    IdArray,
+    Index,
+    Similarity,
+    Surrogate,
+    as_matrix,
+    as_vector,
+)
+
+Lookup = Callable[[IdArray], FloatArray]
+"""Ids of items to their picture vectors, one row each."""
+
+
+@dataclass(frozen=True)
+class MarkSettings:
+    """How marks become a surrogate; the values were chosen on photographs.
+
+    Parameters
+    ----------
+    query
+        How many relevant marks the query itself counts for.
+    negatives, patience
+        b and k above: how strongly irrelevant pictures push, and how many it takes.
+    whiten
+        Exponent of the partial whitening; 0 leaves it out.
+    ridge
+        Added to the variances before that, as a share of the largest.
+    expand
+        How many unmarked results are added; 0 leaves it out.
+    expand_weight, expand_power, expand_damping
+        Weight of their mean; exponent on their scores in it; how fast relevant marks
+        make it fade.
+    """
+
+    query: float = 1.0
+    negatives: float = 1.7
+    patience: float = 4.0
+    whiten: float = 0.15
+    ridge: float = 1e-3
+    expand: int = 10
+    expand_weight: float = 1.0
+    expand_power: float = 3.0
+    expand_damping: float = 0.1
+
+    def __post_init__(self) -> None:
+        numbers = [float(v) for v in vars(self).values()]
+        if not np.isfinite(numbers).all() or min(numbers) < 0:
+            raise BadInput("Settings of marks must be finite and not negative.")
+        if self.query <= 0 or self.patience <= 0:
+            raise BadInput("query and patience of marks must be above zero.")
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """How the collection's pictures vary: axes and variances of ``sqrt(w0) o x``.
+
+    Computed once a generation, by :meth:`of`; its arrays are all there is to store.
+    """
+
+    values: FloatArray
+    axes: FloatArray
+    root: FloatArray
+
+    @classmethod
+    def of(cls, codes: Any, w0: ArrayLike, *, sample: int = 20_000, seed: int = 0) -> Background:
+        """From picture vectors (a sample of them, where there are many) and plain weights."""
+        x = as_matrix(codes, name="picture vectors")
+        if not len(x):
+            raise BadInput("The background needs at least one picture; index some first.")
+        if len(x) > sample:
+            x = x[np.sort(np.random.default_rng(seed).choice(len(x), sample, replace=False))]
+        root = np.sqrt(as_vector(w0, dim=x.shape[1], name="plain weights").astype(np.float64))
+        scaled = x * root
+        values, axes = linalg.eigh(scaled.T @ scaled / len(scaled))
+        return cls(np.maximum(values, 0.0), axes, root)
+
+    def whiten(self, vector: FloatArray, exponent: float, ridge: float) -> FloatArray:
+        """The surrogate vector with much-used directions damped, its length kept.
+
+        In the coordinates ``sqrt(w0) o x``, in which plain similarity is a dot product, the
+        vector is multiplied by ``(Cov + ridge max)^-exponent``.
+        """
+        used = self.root > 0
+        scaled = np.divide(vector, self.root, out=np.zeros(len(self.root)), where=used)
+        length, top = np.linalg.norm(scaled), self.values[-1]
+        if not exponent or not length or not top:
+            return vector
+        damped = (self.values / top + ridge + 1e-12) ** -exponent
+        turned = self.axes @ (damped * (self.axes.T @ scaled))
+        turned *= length / np.linalg.norm(turned)
+        return np.where(used, self.root * turned, vector).astype(vector.dtype)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Numbers that :meth:`from_arrays` restores it from."""
+        return {"values": self.values, "axes": self.axes, "root": self.root}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Background:
+        """The background that :meth:`to_arrays` wrote down."""
+        return cls(arrays["values"], arrays["axes"], arrays["root"])
+
+
+def ordering_grades(count: int) -> FloatArray:
+    """An ordering as graded marks: evenly from 1 for the nearest to -1 for the farthest.
+
+    One picture alone is in no order: it counts as relevant.
+    """
+    return np.linspace(1.0, -1.0, count) if count > 1 else np.ones(count)
+
+
+class MarkedQuery:
+    """Turns a query and its marks into a surrogate.
+
+    Parameters
+    ----------
+    similarity
+        What turns a picture into a surrogate: plain similarity or the active model.
+    background
+        How the collection varies; without it nothing is whitened.
+    settings
+        See :class:`MarkSettings`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.learners import Plain
+    >>> from likewise.spaces import Blocks
+    >>> x = np.random.default_rng(0).normal(size=(50, 4))
+    >>> space = Blocks.identity({"deep": 4})
+    >>> x = space.transform({"deep": x})
+    >>> marks = MarkedQuery(Plain(space), Background.of(x, np.ones(4)))
+    >>> s = marks.surrogate(x[0], x[[3, 5]], x[[8]])
+    >>> bool(x[3] @ s.vector > x[8] @ s.vector)
+    True
+    """
+
+    def __init__(
+        self,
+        similarity: Similarity,
+        background: Background | None = None,
+        settings: MarkSettings | None = None,
+    ) -> None:
+        self.similarity, self.background = similarity, background
+        self.settings = settings or MarkSettings()
+        if background is not None and len(background.root) != similarity.space.dim:
+            raise BadInput(
+                f"The background has {len(background.root)} dimensions, but the similarity "
+                f"{similarity.space.dim}; compute it from this space's pictures."
+            )
+
+    def surrogate(
+        self,
+        query: Any,
+        positives: Any = (),
+        negatives: Any = (),
+        *,
+        positive_weights: ArrayLike | None = None,
+        negative_weights: ArrayLike | None = None,
+        index: Index | None = None,
+        codes: Lookup | None = None,
+        marked_ids: ArrayLike = (),
+    ) -> Surrogate:
+        """The surrogate of a query with marks.
+
+        Parameters
+        ----------
+        query
+            Its picture vector, or its surrogate (words turned into picture space).
+        positives, negatives
+            Picture vectors of what was marked relevant and irrelevant, one row each.
+        positive_weights, negative_weights
+            How much each mark counts; one each unless given.
+        index, codes
+            Where unmarked results are found, and the picture vectors of ids; without
+            them nothing is expanded.
+        marked_ids
+            Ids of the marked items and of the query itself, which are no news.
+
+        Returns
+        -------
+        Surrogate
+            Without any mark, that of the similarity, untouched.
+        """
+        good = self._surrogates(positives, "positives")
+        bad = self._surrogates(negatives, "negatives")
+        a = _weights(positive_weights, len(good), "positive_weights")
+        c = _weights(negative_weights, len(bad), "negative_weights")
+        own = self._own(query, [*good, *bad])
+        if not a.any() and not c.any():
+            return own if isinstance(query, Surrogate) else self.similarity.surrogate(query)
+        set_ = self.settings
+        v = own * (2 * set_.query / (set_.query + float(a.sum())))
+        for weight, s in zip(a, good):
+            v = v + s * (2 * float(weight) / (set_.query + float(a.sum())))
+        for weight, s in zip(c, bad):
+            v = v - s * (set_.negatives * float(weight) / (set_.patience + float(c.sum())))
+        v = self._whitened(v)
+        if index is not None and codes is not None and set_.expand:
+            v = self._expanded(v, index, codes, marked_ids, float(a.sum()))
+        return v
+
+    def graded(
+        self,
+        query: Any,
+        items: Any,
+        grades: ArrayLike,
+        *,
+        index: Index | None = None,
+        codes: Lookup | None = None,
+        marked_ids: ArrayLike = (),
+    ) -> Surrogate:
+        """The same from graded marks: above zero relevant, below irrelevant, by how much.
+
+        Labels are 1 and -1; an ordering of n items is ``ordering_grades(n)``.
+        """
+        g = np.asarray(grades, dtype=np.float64).ravel()
+        if not np.isfinite(g).all():
+            raise BadInput("Grades of marks must be finite numbers.")
+        x = as_matrix(items, name="marked items") if len(g) else np.zeros((0, 1))
+        if len(x) != len(g):
+            raise BadInput(f"There are {len(x)} marked items but {len(g)} grades; give one each.")
+        return self.surrogate(
+            query,
+            x[g > 0],
+            x[g < 0],
+            positive_weights=g[g > 0],
+            negative_weights=-g[g < 0],
+            index=index,
+            codes=codes,
+            marked_ids=marked_ids,
+        )
+
+    def _surrogates(self, pictures: Any, name: str) -> list[Surrogate]:
+        if not len(pictures):
+            return []
+        x = as_matrix(pictures, name=name)
+        return [self.similarity.surrogate(row) for row in x]
+
+    def _own(self, query: Any, marked: Sequence[Surrogate]) -> Surrogate:
+        """The query's surrogate; one that was handed in gets the length that pictures have."""
+        if not isinstance(query, Surrogate):
+            return self.similarity.surrogate(query)
+        lengths = [_length(s) for s in marked]
+        length = _length(query)
+        return query * (float(np.mean(lengths)) / length) if lengths and length else query
+
+    def _whitened(self, v: Surrogate) -> Surrogate:
+        if self.background is None or v.is_sparse:
+            return v
+        vector = self.background.whiten(
+            np.asarray(v.vector), self.settings.whiten, self.settings.ridge
+        )
+        return Surrogate(vector, v.offset, v.side, v.space)
+
+    def _expanded(
+        self, v: Surrogate, index: Index, codes: Lookup, marked_ids: ArrayLike, marks: float
+    ) -> Surrogate:
+        """Add the mean of the best unmarked results, weighted by a power of their scores."""
+        set_, known = self.settings, np.asarray(marked_ids, dtype=np.int64).ravel()
+        hits = index.search(v, set_.expand + len(known))
+        fresh = ~np.isin(hits.ids, known)
+        ids, scores = hits.ids[fresh][: set_.expand], hits.scores[fresh][: set_.expand]
+        scores = np.maximum(np.asarray(scores, dtype=np.float64), 0.0)
+        if not len(ids) or not scores.any():
+            return v
+        share = (scores / scores.max()) ** set_.expand_power
+        share *= set_.expand_weight / (1 + set_.expand_damping * marks) / share.sum()
+        for weight, s in zip(share, self._surrogates(codes(ids), "results")):
+            v = v + s * float(weight)
+        return v
+
+
+def _length(s: Surrogate) -> float:
+    vector: Any = s.vector
+    return float(np.sqrt((vector * vector).sum()))
+
+
+def _weights(weights: ArrayLike | None, count: int, name: str) -> FloatArray:
+    if weights is None:
+        return np.ones(count)
+    w = np.asarray(weights, dtype=np.float64).ravel()
+    if len(w) != count or not np.isfinite(w).all() or (w < 0).any():
+        raise BadInput(f"{name} must be {count} finite numbers, none negative.")
+    return w
