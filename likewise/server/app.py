@@ -28,7 +28,11 @@ SCREENS = ("/", "/results", "/teach", "/jobs")
 
 
 def make_app(
-    collection: Collection, access: Access, *, started: Callable[[Served], None] | None = None
+    collection: Collection,
+    access: Access,
+    *,
+    started: Callable[[Served], None] | None = None,
+    warm: bool = False,
 ) -> Gate:
     """The whole server for one collection, as an ASGI application.
 
@@ -40,6 +44,8 @@ def make_app(
         Who may come in.
     started
         Called once the server is up, for instance to begin indexing.
+    warm
+        Whether to make the first search wait less by searching once in the background.
     """
     served = Served(collection)
 
@@ -47,9 +53,13 @@ def make_app(
     async def life(_: FastAPI) -> AsyncIterator[None]:
         if started is not None:
             await run_in_threadpool(started, served)
-        threading.Thread(target=_warm, args=(collection,), daemon=True).start()
+        warming = threading.Thread(target=_warm, args=(collection,), daemon=True)
+        if warm:
+            warming.start()
         yield
         await run_in_threadpool(served.close)
+        if warm:
+            await run_in_threadpool(warming.join, 30.0)
 
     app = FastAPI(
         title="likewise",

@@ -15,7 +15,6 @@ from typing import Any
 
 from likewise.collection import Collection
 from likewise.server.events import Hub
-from likewise.server.learning import learn
 from likewise.store import Job
 from likewise.types import BadInput, LikewiseError, NotFound
 
@@ -79,22 +78,22 @@ def index_folder(collection: Collection, running: Running, payload: dict[str, An
 
 
 def learn_model(collection: Collection, running: Running, payload: dict[str, Any]) -> str:
-    """Learn a model from the judgements, and activate it where that was asked and the guard agrees.
+    """Learn a model from the judgements; it becomes active only if asked and if the guard agrees.
 
     The job's mark names the model, so that a page can show its card.
     """
     running.progress(0, 1, "Learning from the judgements.")
-    model = learn(collection, payload, running.should_stop)
+    model = collection.models.learn(str(payload.get("objective", "bilinear")), activate=False)
     if running.wanted == "cancelled":
         collection.store.models.remove(model.id)
         return "Cancelled; nothing was kept."
+    collection.store.jobs.progress(running.job, 1, 1, mark={"model": model.id})
     guard = model.card.get("guard", {})
-    sentence = str(guard.get("sentence", ""))
+    sentence = str(guard.get("sentence") or f"Model {model.id} was learned.")
     if payload.get("activate") and guard.get("passed"):
         collection.models.activate(model.id, person=str(payload.get("person", "")))
         sentence += " It is active now."
-    collection.store.jobs.progress(running.job, 1, 1, mark={"model": model.id})
-    return sentence or f"Model {model.id} was learned."
+    return sentence
 
 
 KINDS: dict[str, Work] = {"index": index_folder, "learn": learn_model}

@@ -1,25 +1,15 @@
-"""What a person is asked next: reference queries that stand for the collection, and candidates.
-
-Candidates are mixed: the nearest (most are right), some farther down the ranking (where
-right turns into wrong, which teaches most), and a few at random (what the ranking
-would never show).
-"""
+"""What a person is asked next: reference queries that stand for the collection, and candidates."""
 
 from __future__ import annotations
 
-import hashlib
 import threading
+from itertools import zip_longest
 
 import numpy as np
 
-from likewise.collection import Answer, Collection, Query
-from likewise.collection.answers import Result
+from likewise.collection import Collection, Query
 from likewise.store import as_file
-
-SHARES = (0.5, 0.3)
-"""Share of the nearest and of the farther ones; the rest is random."""
-REACH = 200
-"""How far down the ranking the farther ones lie."""
+from likewise.types import BadInput
 
 
 class Representatives:
@@ -58,57 +48,15 @@ def next_reference(collection: Collection, offered: list[int], skip: set[int]) -
     return None
 
 
-def candidates(collection: Collection, query: Query, count: int) -> Answer:
-    """Items to judge for a query, none of them judged yet, the three kinds in turn."""
-    marked = collection.teaching.marks(query)
-    deep = collection.ask(query, k=REACH + count + len(marked))
-    open_ = [r for r in deep.results if r.path not in marked]
-    near_count = max(1, round(SHARES[0] * count))
-    far_count = round(SHARES[1] * count)
-    near, rest = open_[:near_count], open_[near_count : REACH + near_count]
-    step = max(1, len(rest) // max(1, far_count))
-    far = rest[step // 2 :: step][:far_count]
-    taken = {r.item for r in (*near, *far)}
-    chosen = [*near, *far, *_random(collection, query, marked, taken, count)]
-    spare = [r for r in open_ if r.item not in {c.item for c in chosen}]
-    mixed = _in_turn(near, far, chosen[len(near) + len(far) :]) + spare
-    return Answer(
-        mixed[:count],
-        model=deep.model,
-        marks=deep.marks,
-        generation=deep.generation,
-        degraded=deep.degraded,
-        seconds=deep.seconds,
-        notes=deep.notes,
-    )
+def candidates(collection: Collection, query: Query, count: int) -> list[int]:
+    """Items to judge for a query, none of them judged yet, the near and the far in turn.
 
-
-def _random(
-    collection: Collection, query: Query, marked: dict[str, float], taken: set[int], count: int
-) -> list[Result]:
-    """Items from anywhere; the same query with the same marks draws the same ones."""
-    ids = collection.snapshot().ids
-    wanted = max(0, count - len(taken))
-    if not len(ids) or not wanted:
-        return []
-    name = f"{query.ref} {len(marked)}".encode("utf-8", "replace")
-    seed = int.from_bytes(hashlib.sha256(name).digest()[:8], "little")
-    drawn = np.random.default_rng(seed).permutation(ids)[: wanted + len(taken) + len(marked) + 1]
-    paths = collection.store.items.paths(drawn.tolist())
-    own = {*query.own_items, *marked}
-    found = [
-        Result(int(i), as_file(paths[int(i)]), 0.0, ("random",))
-        for i in drawn
-        if int(i) in paths and int(i) not in taken and as_file(paths[int(i)]) not in own
-    ]
-    return found[:wanted]
-
-
-def _in_turn(near: list[Result], far: list[Result], rest: list[Result]) -> list[Result]:
-    """The three kinds spread evenly, so that stopping early still leaves a mixture."""
-    placed = [
-        ((place + 0.5) / len(kind), order, result)
-        for order, kind in enumerate((near, far, rest))
-        for place, result in enumerate(kind)
-    ]
-    return [result for _, _, result in sorted(placed, key=lambda p: p[:2])]
+    The collection gives the nearest first; here they alternate with the others, so that
+    a person who stops early has still judged both kinds.
+    """
+    if not any(e.weight > 0 for e in query.examples):
+        raise BadInput("Candidates are chosen for a picture; give the query one.")
+    chosen = collection.teaching.candidates(query, count)
+    half = (count + 1) // 2
+    pairs = zip_longest(chosen[:half], chosen[half:])
+    return [item for pair in pairs for item in pair if item is not None]

@@ -64,7 +64,7 @@ def serve(
             if index:
                 served.runner.start("index", payload)
 
-        gate = make_app(collection, access, started=started)
+        gate = make_app(collection, access, started=started, warm=True)
         config = uvicorn.Config(
             gate,
             log_level="warning",

@@ -11,7 +11,6 @@ from likewise.server.errors import refusals
 from likewise.server.policy import candidates, next_reference
 from likewise.server.schemas import (
     BIGGEST,
-    AnswerOut,
     ItemId,
     ItemOut,
     Line,
@@ -19,7 +18,6 @@ from likewise.server.schemas import (
     QueryIn,
     Strict,
     Undone,
-    answer_out,
     item_out,
     shown_query,
 )
@@ -167,11 +165,17 @@ class CandidatesIn(QueryIn):
     count: Annotated[int, Field(ge=1, le=100)] = 20
 
 
-@router.post("/teach/candidates", response_model=AnswerOut, tags=["teach"])
+class Candidates(BaseModel):
+    """Items to judge, in this order."""
+
+    items: list[ItemOut]
+
+
+@router.post("/teach/candidates", response_model=Candidates, tags=["teach"])
 def teach_candidates(asked: CandidatesIn, here: Here) -> dict[str, Any]:
     """Items to judge for a query: near ones, farther ones and a few at random, none judged yet."""
-    query = asked.query(here.collection)
-    return answer_out(here.collection, query, candidates(here.collection, query, asked.count))
+    found = candidates(here.collection, asked.query(here.collection), asked.count)
+    return {"items": [item_out(i) for i in here.collection.store.items.many(found)]}
 
 
 class TeachOut(BaseModel):

@@ -60,7 +60,7 @@ def model(model: Id, here: Here) -> dict[str, Any]:
 class LearnIn(Strict):
     """How to learn."""
 
-    method: Literal["labels"] = "labels"
+    objective: Literal["bilinear", "top-precision"] = "bilinear"
     activate: bool = False
     person: Line = ""
 

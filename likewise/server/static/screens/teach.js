@@ -70,7 +70,7 @@ function Labelling({ item, next }) {
   const src = useThumbnail({ item });
   useEffect(() => {
     call("/teach/candidates", { body: { ...asked(query), count: COUNT } })
-      .then((answer) => setList(answer.results))
+      .then((answer) => setList(answer.items))
       .catch((error) => setList({ error: error.message }));
   }, []);
   const now = Array.isArray(list) ? list[at] : null;
