@@ -69,6 +69,7 @@ def make_app(
         docs_url=None,
         redoc_url=None,
         lifespan=life,
+        redirect_slashes=False,
     )
     app.state.served = served
     errors.install(app)

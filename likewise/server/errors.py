@@ -27,7 +27,7 @@ STATUS: dict[type[LikewiseError], int] = {
     Busy: 409,
     SpaceMismatch: 409,
     BadInput: 422,
-    MissingExtra: 501,
+    MissingExtra: 409,
     DataProblem: 503,
 }
 

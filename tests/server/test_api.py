@@ -336,7 +336,7 @@ def test_errors_are_problem_documents(client):
         (client.post(f"{API}/search", json={"examples": [{"item": 10**9}]}), 404),
         (client.post(f"{API}/search", json={"examples": [{}]}), 422),
         (client.post(f"{API}/search", json={"text": "x", "colour": 1}), 422),
-        (client.post(f"{API}/search", json={"text": "x", "same_object": True}), 501),
+        (client.post(f"{API}/search", json={"text": "x", "same_object": True}), 422),
         (client.post(f"{API}/search", content=b"{"), 422),
         (client.post(f"{API}/search", json={"examples": [{"upload": "0" * 64}]}), 404),
         (client.get(f"{API}/thumbnails/{'0' * 64}"), 404),

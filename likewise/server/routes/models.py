@@ -15,7 +15,7 @@ from likewise.server.schemas import JobOut, Line, ModelOut, Strict
 from likewise.server.served import Here, Key
 from likewise.store import Model
 
-router = APIRouter(tags=["models"], responses=refusals(501))
+router = APIRouter(tags=["models"], responses=refusals())
 Id = Annotated[int, Path(ge=1, le=10**9)]
 
 

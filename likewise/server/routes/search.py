@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from likewise.server.errors import refusals
 from likewise.server.schemas import AnswerOut, ItemId, ModelName, QueryIn, SearchIn, answer_out
 from likewise.server.served import Here
-from likewise.types import Busy, MissingExtra
+from likewise.types import BadInput, Busy
 
-router = APIRouter(tags=["search"], responses=refusals(501))
+router = APIRouter(tags=["search"], responses=refusals())
 
 
 @router.post("/search", response_model=AnswerOut)
@@ -20,7 +20,7 @@ def search(asked: SearchIn, here: Here) -> dict[str, Any]:
     """Search by pictures, words, or both."""
     collection = here.collection
     if asked.same_object:
-        raise MissingExtra("This collection was not indexed for same-object search.")
+        raise BadInput("This collection was not indexed for same-object search.")
     query = asked.query(collection)
     answer = collection.ask(
         query,
