@@ -13,6 +13,9 @@ from likewise.types import Registry
 SIMILARITIES = Registry(
     {
         "plain": "likewise.learners.plain:Plain",
+        "bilinear": "likewise.learners.bilinear:Bilinear",
+        "top-precision": "likewise.learners.top_precision:TopPrecision",
+        "metric": "likewise.learners.metric:Metric",
     }
 )
 
