@@ -53,6 +53,7 @@ for command in (
     app.command()(command)
 app.command("open")(serving.open_)
 app.command()(serving.serve)
+app.command()(serving.demo)
 judging.app.command("folders")(labelling.folders)
 app.add_typer(judging.app, name="judgements")
 app.add_typer(modelling.learn_app, name="learn")

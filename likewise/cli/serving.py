@@ -7,7 +7,7 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,14 @@ PASSWORD = "LIKEWISE_PASSWORD"
 """Environment variable that holds the password; on the command line others could read it."""
 
 
+Browser = Annotated[
+    bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+]
+Features = Annotated[
+    str, typer.Option(help="Blocks to compute, with commas; the usual ones if none.")
+]
+
+
 @plain_errors
 def serve(
     where: Where = None,
@@ -43,44 +51,56 @@ def serve(
     Example: likewise serve --collection ~/Pictures --port 8420
     """
     with opened(where, data, write=True) as collection:
-        _serve(collection, host, port, allow_host, as_json, browser=False, index=False)
+        run(collection, as_json, False, host=host, port=port, allow=allow_host or ())
 
 
 @plain_errors
 def open_(
     folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
     data: Data = None,
-    features: Annotated[
-        str, typer.Option(help="Blocks to compute, with commas; the usual ones if none.")
-    ] = "",
+    features: Features = "",
     host: Host = "127.0.0.1",
     port: Port = None,
     allow_host: Allow = None,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
-    ] = True,
+    browser: Browser = True,
     as_json: AsJson = False,
 ) -> None:
     """Open a folder of pictures in the browser: index what is new, serve, print the address.
 
     Example: likewise open ~/Pictures
     """
-    wanted = [name.strip() for name in features.split(",") if name.strip()]
+    where = {"host": host, "port": port, "allow": allow_host or ()}
     with likewise.open(folder, data=data, create=True) as collection:
-        _serve(collection, host, port, allow_host, as_json, browser, True, wanted)
+        run(collection, as_json, browser, job="index", payload=_blocks(features), **where)
 
 
-def _serve(
-    collection: Collection,
-    host: str,
-    port: int | None,
-    allow_host: list[str] | None,
-    as_json: bool,
-    browser: bool,
-    index: bool,
-    features: list[str] | None = None,
+@plain_errors
+def demo(
+    folder: Annotated[Path, typer.Argument(help="A new folder, or the demo's own.")] = Path("demo"),
+    count: Annotated[int, typer.Option(help="How many pictures to draw.", min=1)] = 2000,
+    features: Features = "",
+    port: Port = None,
+    browser: Browser = True,
+    as_json: AsJson = False,
 ) -> None:
-    from likewise.server import serve as run  # the web framework is needed here only
+    """Draw a collection of patterned swatches, index it, and open the page.
+
+    Example: likewise demo
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    payload = {"count": count, **_blocks(features)}
+    with likewise.open(folder, create=True) as collection:
+        run(collection, as_json, browser, job="demo", payload=payload, port=port)
+
+
+def _blocks(features: str) -> dict[str, Any]:
+    names = [name.strip() for name in features.split(",") if name.strip()]
+    return {"features": names} if names else {}
+
+
+def run(collection: Collection, as_json: bool, browser: bool, **settings: Any) -> None:
+    """Serve until somebody stops it; print the address, and open it where that was asked."""
+    from likewise.server import serve as serving  # the web framework is needed here only
 
     def ready(address: str) -> None:
         if as_json:
@@ -91,16 +111,7 @@ def _serve(
         if browser and _has_screen():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    run(
-        collection,
-        host=host,
-        port=port,
-        password=os.environ.get(PASSWORD, ""),
-        allow=allow_host or (),
-        index=index,
-        features=features,
-        ready=ready,
-    )
+    serving(collection, password=os.environ.get(PASSWORD, ""), ready=ready, **settings)
 
 
 def _has_screen() -> bool:

@@ -44,6 +44,8 @@ class Running:
         now = time.monotonic()
         if now - self.told < TELL_EVERY and done < total:
             return
+        if self.seen and done < self.seen[-1][1]:
+            self.seen = []  # another step of the same job, with a count of its own
         self.told = now
         self.seen = [(t, n) for t, n in self.seen if now - t < RECENT] + [(now, done)]
         start, before = self.seen[0]
@@ -77,6 +79,26 @@ def index_folder(collection: Collection, running: Running, payload: dict[str, An
     return ", ".join(parts) + "."
 
 
+class _Stop(Exception):
+    """Somebody asked a job to stop that has no other way to be told."""
+
+
+def draw_demo(collection: Collection, running: Running, payload: dict[str, Any]) -> str:
+    """Draw swatches into the collection's folder, then index them."""
+    from likewise.datasets import swatches
+
+    def drawn(done: int, total: int) -> None:
+        running.progress(done, total, "Drawing swatches.")
+        if running.wanted:
+            raise _Stop
+
+    try:
+        swatches(int(payload["count"])).write(collection.folder, drawn)
+    except _Stop:
+        return "Stopped while drawing; start the demo again to go on."
+    return index_folder(collection, running, payload)
+
+
 def learn_model(collection: Collection, running: Running, payload: dict[str, Any]) -> str:
     """Learn a model from the judgements; it becomes active only if asked and if the guard agrees.
 
@@ -96,7 +118,7 @@ def learn_model(collection: Collection, running: Running, payload: dict[str, Any
     return sentence
 
 
-KINDS: dict[str, Work] = {"index": index_folder, "learn": learn_model}
+KINDS: dict[str, Work] = {"index": index_folder, "learn": learn_model, "demo": draw_demo}
 
 
 class Runner:
@@ -114,7 +136,7 @@ class Runner:
             for known in self.jobs.all():
                 if known.kind == kind and known.state in ("queued", "running"):
                     return known
-                if kind == "index" and known.kind == kind and known.state == "paused":
+                if kind != "learn" and known.kind == kind and known.state == "paused":
                     return self._launch(known)
             return self._launch(self.jobs.create(kind, payload))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
@@ -27,8 +28,8 @@ def serve(
     port: int | None = None,
     password: str = "",
     allow: Sequence[str] = (),
-    index: bool = False,
-    features: Sequence[str] | None = None,
+    job: str = "",
+    payload: Mapping[str, Any] | None = None,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve a collection until Ctrl-C or a signal to end.
@@ -46,8 +47,8 @@ def serve(
         What other machines' people sign in with.
     allow
         Further names under which the server may be asked for, behind a proxy for instance.
-    index
-        Whether to bring the collection up to date in the background.
+    job, payload
+        Kind of a job to begin with (``index``, ``demo``), and what it is to know.
     ready
         Called with the address to open, token included, once the page answers.
     """
@@ -58,11 +59,10 @@ def serve(
         access = Access(
             stored_secret(collection.store.folder), bound, names_of(host, tuple(allow)), password
         )
-        payload = {"features": list(features)} if features else {}
 
         def started(served: Served) -> None:
-            if index:
-                served.runner.start("index", payload)
+            if job:
+                served.runner.start(job, dict(payload or {}))
 
         gate = make_app(collection, access, started=started, warm=True)
         config = uvicorn.Config(
