@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import likewise
-from likewise.cli import judging, labelling, modelling, pictures, sessions, upkeep
+from likewise.cli import judging, labelling, modelling, pictures, serving, sessions, upkeep
 
 app = typer.Typer(
     name="likewise",
@@ -51,6 +51,9 @@ for command in (
     upkeep.doctor,
 ):
     app.command()(command)
+app.command("open")(serving.open_)
+app.command()(serving.serve)
+app.command()(serving.demo)
 judging.app.command("folders")(labelling.folders)
 app.add_typer(judging.app, name="judgements")
 app.add_typer(modelling.learn_app, name="learn")
