@@ -43,6 +43,10 @@ def scan(scores, first, start, item, out_start, out_item, loss, above, top):  # 
         above[i] = count
 
 
+# Only sums that store nothing may be reordered: a loop that also stores is compiled twice,
+# for arrays that overlap and that do not, and would round differently from run to run.
+
+
 @njit(cache=True, fastmath=True)
 def _dot(a, b):  # type: ignore[no-untyped-def]
     total = 0.0
@@ -52,6 +56,15 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=True)
+def _square(h, move):  # type: ignore[no-untyped-def]
+    """Sum of h o move o move: the curvature along a step."""
+    total = 0.0
+    for t in range(move.shape[0]):
+        total += h[t] * move[t] * move[t]
+    return total
+
+
+@njit(cache=True)
 def _swap(b, score, gram, gain, limit):  # type: ignore[no-untyped-def]
     """Move mass to the top irrelevant item of the set from the one that gains most by it.
 
@@ -86,7 +99,7 @@ def _swap(b, score, gram, gain, limit):  # type: ignore[no-untyped-def]
             score[k] -= step * (gram[k, high] - gram[k, low])
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
 def _settle(b, score, gram, gain, near, v, h, u, limit):  # type: ignore[no-untyped-def]
     """Swaps, then what they change in the surrogate v and in u."""
     gain[:] = 0.0
@@ -98,7 +111,7 @@ def _settle(b, score, gram, gain, near, v, h, u, limit):  # type: ignore[no-unty
                 u[t] -= gain[k] * near[k, t]
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
 def _choose(violation, a, cost, b, score):  # type: ignore[no-untyped-def]
     """Which irrelevant item to pair a relevant one with: the top one to raise a, the lowest that
     carries mass to lower it, none (-1) where a is at its bound.
@@ -113,7 +126,7 @@ def _choose(violation, a, cost, b, score):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
 def _length(violation, bend, a, b, cost):  # type: ignore[no-untyped-def]
     """How far to go along a pair: Newton's step within 0 <= a <= C and b >= 0."""
     if violation > 0:
@@ -121,7 +134,7 @@ def _length(violation, bend, a, b, cost):  # type: ignore[no-untyped-def]
     return max(-min(a, b), violation / bend) if bend > 1e-300 else -min(a, b)
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
 def sweep(  # type: ignore[no-untyped-def]
     order,
     z,
@@ -170,11 +183,9 @@ def sweep(  # type: ignore[no-untyped-def]
                 live[j] = k >= 0 or abs(violation) < NEAR
             if k < 0:
                 continue
-            bend = 0.0
             for t in range(d):
                 move[t] = x[item[j], t] - near[k, t]
-                bend += h[t] * move[t] * move[t]
-            step = _length(1.0 + score[k] - own, bend, a[j], b[k], cost)
+            step = _length(1.0 + score[k] - own, _square(h, move), a[j], b[k], cost)
             if step == 0.0:
                 continue
             a[j] = min(max(a[j] + step, 0.0), cost)
