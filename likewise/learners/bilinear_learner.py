@@ -1,9 +1,11 @@
 """Learns a bilinear similarity from preferences, and chooses its form on held-out queries.
 
-Every form that is tried is learned without a fifth of the taught queries and measured on what
-these said: average precision and precision@1 over their judged items.  The best mean wins,
-provided that precision@1 does not fall by more than ``fall``; where none beats plain
-similarity, plain it stays.
+Every form that is tried is learned without some of the taught queries and measured on what
+these said: average precision and precision@1 over their judged items, among random others that
+count as irrelevant.  (People mostly judge what plain similarity showed them first; without the
+others, a form that brings up anything at all would look no worse.)  The best mean wins, provided
+that precision@1 does not fall by more than ``fall``; where none beats plain similarity, plain
+it stays.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from likewise.learners.bilinear import Bilinear
 from likewise.learners.marks import MarkSettings
 from likewise.learners.plain import Plain
 from likewise.learners.references import Learned, check_settings, clipped, learn_references
-from likewise.learners.teachings import Taught, directions, taught, within_half
+from likewise.learners.teachings import Held, Taught, directions, judge, taught, within_half
 from likewise.spaces import Blocks
 from likewise.types import BadInput, FitReport, FloatArray, IdArray, Preferences, as_matrix
 
@@ -31,12 +33,17 @@ EXTENSIONS: tuple[str, ...] = get_args(Extension)
 PULLS = (0.25, 0.5, 1.0)
 """How far queries are led, where it is to be chosen."""
 
-PRICES = (1.0, 10.0)
+PRICES = (0.3, 1.0)
 """C of the diagonal form, where it is to be chosen."""
 
-FOLDS = 5
-FEWEST = 10
+FEWEST = 30
 """Taught queries below which nothing is chosen: the most cautious form is taken."""
+
+MANY = 200
+"""Taught queries from which on a third is held out at a time, else a fifth."""
+
+OTHERS = 100
+"""Random items that count as irrelevant where forms are compared."""
 
 
 class Form(NamedTuple):
@@ -62,13 +69,6 @@ class Learnt(NamedTuple):
     directions: FloatArray | None
 
 
-class Held(NamedTuple):
-    """Measures of a form on held-out queries, one number a query."""
-
-    ap: FloatArray
-    p1: FloatArray
-
-
 class BilinearLearner(BaseEstimator):
     """Learns a :class:`~likewise.learners.bilinear.Bilinear` similarity.
 
@@ -83,10 +83,13 @@ class BilinearLearner(BaseEstimator):
         their neighbours.  ``diagonal+local``: both.  ``global``: one matrix for all queries.
         ``global+local``: the matrix, and taught queries lead their neighbours.
         ``auto``: whichever is best on held-out queries, plain similarity included.
-    sigma, C, clip
-        Of the diagonal form: pull towards plain weights, in [0, 1); price of a broken
-        preference (divided by the square of the number of blocks), None to choose; whether
-        negative weights become zero, None to choose.
+    sigma
+        Of the diagonal form: pull towards the direction of the plain weights, in [0, 1), as in
+        the paper.  None keeps to the plain weights themselves, which is safer with few marks.
+    C, clip
+        Of the diagonal form: price of a broken preference (with a sigma it is divided by the
+        square of the number of blocks), None to choose; whether negative weights become
+        zero, None to choose.
     M
         How many of the nearest references a query learns from.
     pull
@@ -113,7 +116,7 @@ class BilinearLearner(BaseEstimator):
         block_weights: Mapping[str, float] | None = None,
         *,
         extension: Extension = "auto",
-        sigma: float = 0.95,
+        sigma: float | None = None,
         C: float | None = None,
         clip: bool | None = True,
         M: int = 20,
@@ -239,9 +242,12 @@ class BilinearLearner(BaseEstimator):
         allowed = [f for f in forms if self._mean_p1(f) >= base.p1.mean() - self.fall]
         if self.extension == "auto":
             allowed = [f for f in allowed if self.held_out_[f].ap.mean() > base.ap.mean()]
-        if not allowed:
+        if not allowed and self.extension == "auto":
             notes.append("No form was better than plain similarity on held-out queries.")
             return None
+        if not allowed:
+            notes.append("Precision@1 falls on held-out queries; plain similarity may be better.")
+            return max(forms, key=self._mean_p1)
         return max(allowed, key=lambda f: float(self.held_out_[f].ap.mean()))
 
     def _mean_p1(self, form: Form) -> float:
@@ -249,11 +255,14 @@ class BilinearLearner(BaseEstimator):
 
     def _try(self, marks: Taught, rows: IdArray, forms: list[Form]) -> dict[Form | str, Held]:
         """Every form on every taught query, each time learned without it."""
-        fold = np.random.default_rng(self.seed).permutation(len(rows)) % FOLDS
+        rng = np.random.default_rng(self.seed)
+        folds = 3 if len(rows) >= MANY else 5
+        fold = rng.permutation(len(rows)) % folds
+        others = rng.integers(len(marks.items), size=OTHERS)
         untaught = np.flatnonzero(~marks.has_both)
         found: dict[Form | str, list[Held]] = {form: [] for form in forms}
         found["plain"] = []
-        for number in range(FOLDS):
+        for number in range(folds):
             held = rows[fold == number]
             rest = np.sort(np.concatenate([rows[fold != number], untaught]))
             learnt = self._learn(marks.only(rest), forms)
@@ -261,8 +270,8 @@ class BilinearLearner(BaseEstimator):
             for form in forms:
                 model = self._model(learnt, form)
                 assert isinstance(model, Bilinear)
-                found[form].append(judge(marks, held, model.surrogates(asked)))
-            found["plain"].append(judge(marks, held, asked * self._plain.w0))
+                found[form].append(judge(marks, held, model.surrogates(asked), others))
+            found["plain"].append(judge(marks, held, asked * self._plain.w0, others))
         return {key: Held(*map(np.concatenate, zip(*parts))) for key, parts in found.items()}
 
     def _learn(self, marks: Taught, forms: list[Form], *, matrix: bool = True) -> Learnt:
@@ -270,12 +279,9 @@ class BilinearLearner(BaseEstimator):
         names = {form.extension for form in forms}
         w0, half, led = self._plain.w0, None, None
         diagonals = {
-            price: learn_references(
-                marks.items, marks.queries, marks.preferences, sigma=self.sigma,
-                C=price / len(self._plain.space.names) ** 2, clip=False, w0=w0,
-            )
+            price: self._diagonal(marks, price)
             for price in {form.C for form in forms if form.diagonal}
-        }  # fmt: skip
+        }
         if matrix and any(name.startswith("global") for name in names):
             half = within_half(
                 marks, np.sqrt(w0),
@@ -284,6 +290,22 @@ class BilinearLearner(BaseEstimator):
         if any(form.pull for form in forms):
             led = directions(marks, MarkSettings())
         return Learnt(marks, diagonals, half, led)
+
+    def _diagonal(self, marks: Taught, price: float) -> Learned:
+        """Weights a dimension; blocks without plain weight stay out: few marks fit noise there."""
+        w0 = self._plain.w0
+        used = w0 > 0
+        paper = self.sigma is not None
+        return learn_references(
+            marks.items * used,
+            marks.queries * used,
+            marks.preferences,
+            sigma=self.sigma or 0.0,
+            C=price / len(self._plain.space.names) ** 2 if paper else price,
+            clip=False,
+            w0=w0,
+            prior=None if paper else w0,
+        )
 
     def _model(self, learnt: Learnt, form: Form | None) -> Bilinear | Plain:
         if form is None:
@@ -306,7 +328,7 @@ class BilinearLearner(BaseEstimator):
         if form in self.held_out_:
             mine, base = self.held_out_[form], self.held_out_["plain"]
             held = {
-                "judged_map": float(mine.ap.mean()), "plain_judged_map": float(base.ap.mean()),
+                "map": float(mine.ap.mean()), "plain_map": float(base.ap.mean()),
                 "p1": float(mine.p1.mean()), "plain_p1": float(base.p1.mean()),
                 "queries": float(len(mine.ap)),
             }  # fmt: skip
@@ -325,7 +347,7 @@ class BilinearLearner(BaseEstimator):
         )
 
     def _check(self) -> None:
-        check_settings(self.sigma, 1.0 if self.C is None else self.C)
+        check_settings(self.sigma or 0.0, 1.0 if self.C is None else self.C)
         if self.extension not in EXTENSIONS:
             raise BadInput(f"extension is one of {', '.join(EXTENSIONS)}, not {self.extension!r}.")
         for name, least in (("exponent", 0), ("ridge", 0), ("caution", 0), ("fall", 0)):
@@ -334,19 +356,6 @@ class BilinearLearner(BaseEstimator):
                 raise BadInput(f"{name} must be a number of at least {least}, not {value}.")
         if isinstance(self.M, bool) or not isinstance(self.M, int) or self.M < 1:
             raise BadInput(f"M must be a whole number of at least 1, not {self.M!r}.")
-
-
-def judge(marks: Taught, rows: IdArray, surrogates: FloatArray) -> Held:
-    """Average precision and precision@1 of surrogates over what these references judged."""
-    ap, p1 = np.empty(len(rows)), np.empty(len(rows))
-    for number, row in enumerate(rows):
-        items, grades = marks.judged(int(row))
-        order = np.lexsort((items, -(marks.items[items] @ surrogates[number])))
-        good = grades[order] > 0
-        ranks = np.flatnonzero(good) + 1
-        ap[number] = (np.arange(1, len(ranks) + 1) / ranks).mean() if len(ranks) else 0.0
-        p1[number] = good[0]
-    return Held(ap, p1)
 
 
 def _references(preferences: Preferences, given: ArrayLike | None, count: int) -> IdArray:
