@@ -8,6 +8,7 @@ little more than the number of pictures.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ def _tiles(high: int, wide: int, step: int) -> list[tuple[slice, slice]]:
 
     def cuts(length: int, offset: int) -> list[slice]:
         edges = sorted({0, length, *range(offset, length, TILE)})
-        return [slice(a, b) for a, b in zip(edges, edges[1:])]
+        return [slice(a, b) for a, b in pairwise(edges)]
 
     return [(rows, cols) for rows in cuts(high, shift[0]) for cols in cuts(wide, shift[1])]
 
