@@ -42,6 +42,7 @@ VIEWS_UP_TO = 200_000
 
 CHUNK = 8192
 FLOOR = 1e-4
+"""Distances count as at least this share of the shown pictures' spread; duplicates are alike."""
 
 
 class Choice(NamedTuple):
@@ -160,13 +161,15 @@ class TargetFilter:
         if not len(used) or len(choice.candidates) < 2:
             return
         root = np.sqrt(weights[used]).astype(np.float32)
-        shown = self._x[np.ix_(choice.candidates, used)] * root
+        shown = self._x[np.ix_(choice.candidates, used)]
+        middle = shown.mean(axis=0)  # taken away, or single precision would lose small distances
+        shown = (shown - middle) * root
         length = np.einsum("ij,ij->i", shown, shown)
         whole = len(used) == self._x.shape[1]
-        floor = np.float32(FLOOR * max(float(length.mean()), 1e-30))
+        floor = np.float32(max(FLOOR * float(length.mean()), 1e-30))
         for start in range(0, len(self._x), CHUNK):
             part = self._x[start : start + CHUNK]
-            x = (part if whole else part[:, used]) * root
+            x = ((part if whole else part[:, used]) - middle) * root
             cross = x @ shown.T
             own = np.einsum("ij,ij->i", x, x)
             _add_log_likelihood(
@@ -239,7 +242,9 @@ def reference_posterior(
     x = np.asarray(vectors, np.float64)
     total = np.zeros(len(x))
     for candidates, chosen in choices:
-        d = ((x[:, None, :] - x[candidates][None, :, :]) ** 2) @ weights
+        shown = x[candidates]
+        floor = FLOOR * float((((shown - shown.mean(axis=0)) ** 2) @ weights).mean())
+        d = np.maximum(((x[:, None, :] - shown[None, :, :]) ** 2) @ weights, floor)
         p = d[:, [chosen]] ** -power / (d**-power).sum(axis=1, keepdims=True)
         total += np.log((1 - mistake) * p[:, 0] + mistake / len(candidates))
     return total
