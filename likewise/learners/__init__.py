@@ -12,6 +12,8 @@ from likewise.types import Registry
 
 SIMILARITIES = Registry(
     {
+        "clicks": "likewise.learners.clicks:Clicks",
+        "clicks-compact": "likewise.learners.clicks:ClicksCompact",
         "plain": "likewise.learners.plain:Plain",
     }
 )
