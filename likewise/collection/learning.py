@@ -27,6 +27,7 @@ from likewise.evaluation import (
 )
 from likewise.evaluation.guard import Verdict, guard
 from likewise.judgements import Judgements, PreferenceReport, preferences
+from likewise.learners.plain import Plain
 from likewise.store import Store, as_file
 from likewise.types import (
     FloatArray,
@@ -101,15 +102,15 @@ def gather(
     return Evidence(ids, codes, rows, queries, refs, log, lost)
 
 
-def make_learner(objective: str, plain: Similarity, settings: Mapping[str, Any]) -> Any:
+def make_learner(objective: str, plain: Plain, settings: Mapping[str, Any]) -> Any:
     """The learner of an objective, with scikit-learn's manners."""
     if objective == "top-precision":
         from likewise.learners.top_precision import TopPrecisionLearner
 
-        return TopPrecisionLearner(plain, **settings)
-    from likewise.learners.bilinear import BilinearLearner
+        return TopPrecisionLearner(plain.space, plain.weights, **settings)
+    from likewise.learners.bilinear_learner import BilinearLearner
 
-    return BilinearLearner(plain, **settings)
+    return BilinearLearner(plain.space, plain.weights, **settings)
 
 
 def fit(

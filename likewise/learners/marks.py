@@ -65,7 +65,7 @@ class MarkSettings:
     query: float = 1.0
     negatives: float = 1.7
     patience: float = 4.0
-    whiten: float = 0.15
+    whiten: float = 0.2
     ridge: float = 1e-3
     expand: int = 10
     expand_weight: float = 1.0

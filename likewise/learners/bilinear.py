@@ -1,0 +1,211 @@
+"""The query-dependent bilinear similarity: a query near a taught one has learned with it.
+
+Reference queries r were taught.  What they learned reaches a new query q in one of two forms,
+both served by the index of plain similarity as it stands:
+
+* *diagonal* (Kuang, Sun and Wong): each reference has a weight a dimension, and
+  ``v(q) = w(q) o q`` with w(q) the sum of the unit weights of the M nearest references;
+* *leaning*: ``v(q) = W (q + pull sum_r k(q, r) u_r)``.  W is one matrix for all queries: it
+  plays down the directions in which pictures that were called alike differ.  u_r is where
+  the marks of r lead from r, and k weighs the M nearest references, so that a query far from
+  all of them is led nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.learners.plain import Plain
+from likewise.learners.references import combine_weights, nearest_references
+from likewise.spaces import Blocks, unit_rows
+from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_matrix, as_vector
+
+
+class Bilinear:
+    """A similarity learned around reference queries.
+
+    Parameters
+    ----------
+    plain
+        The plain similarity that it departs from.
+    references
+        Picture vectors of the reference queries, one row each.
+    diagonals
+        One row of weights a reference, for the diagonal form.
+    directions
+        One row u_r a reference, for the leaning form; zeros where nothing was taught.
+    half
+        A matrix H with W = H H'; the square root of the plain weights where not given.
+    M
+        How many of the nearest references take part.
+    pull
+        How far a query is led.
+    warmth
+        A reference that is this much less similar (in cosine) has 1/e of the say.
+    reach
+        The cosine at which a reference has as much say as no teaching at all.
+    """
+
+    kind: ClassVar[str] = "bilinear"
+
+    def __init__(
+        self,
+        plain: Plain,
+        references: Any,
+        *,
+        diagonals: Any | None = None,
+        directions: Any | None = None,
+        half: Any | None = None,
+        M: int = 10,
+        pull: float = 0.5,
+        warmth: float = 0.05,
+        reach: float = 0.4,
+    ) -> None:
+        self.plain, self.space = plain, plain.space
+        d = self.space.dim
+        self.references = as_matrix(references, dim=d, name="reference queries").copy()
+        self.diagonals = _table(diagonals, self.references, "diagonals")
+        self.directions = _table(directions, self.references, "directions")
+        self.half = None if half is None else as_matrix(half, name="half of W").copy()
+        if self.half is not None and len(self.half) != d:
+            raise BadInput(f"W must have {d} rows, not {len(self.half)}.")
+        if self.diagonals is not None and not (self.directions is None and self.half is None):
+            raise BadInput("Give weights of dimensions, or directions and W, but not both.")
+        if M < 1 or not warmth > 0 or pull < 0 or not np.isfinite([pull, warmth, reach]).all():
+            raise BadInput("M is at least 1, warmth above 0, pull at least 0, and reach finite.")
+        self.M, self.pull, self.warmth, self.reach = int(M), pull, warmth, reach
+        self._root = np.sqrt(plain.w0)
+        self._places = unit_rows(self._mapped(self.references.astype(np.float64)))
+
+    def _mapped(self, x: FloatArray) -> FloatArray:
+        """H'x, row by row: there a dot product is the similarity under W."""
+        return x * self._root if self.half is None else x @ self.half
+
+    def _returned(self, y: FloatArray) -> FloatArray:
+        """H y, row by row."""
+        return y * self._root if self.half is None else y @ self.half.T
+
+    # -- serving -----------------------------------------------------------------
+
+    def surrogate(self, query: Any) -> Surrogate:
+        """w(q) o q, or W (q + pull sum_r k(q, r) u_r)."""
+        q = as_vector(query, dim=self.space.dim)
+        vector = self.surrogates(q[None, :])[0]
+        return Surrogate(vector.astype(q.dtype), space=self.space.fingerprint)
+
+    def surrogates(self, queries: Any) -> FloatArray:
+        """The surrogate vectors of many queries at once, one row each."""
+        q = as_matrix(queries, dim=self.space.dim, name="queries").astype(np.float64)
+        if self.diagonals is not None:
+            return self.weights(q) * q
+        place = self._mapped(q)
+        if self.directions is not None and len(self.references):
+            near, say = self._say(place)
+            led = np.zeros_like(q)
+            for column, share in zip(near.T, say.T):
+                led += share[:, None] * self.directions[column]
+            place = place + self.pull * self._mapped(led)
+        return self._returned(place)
+
+    def weights(self, queries: Any) -> FloatArray:
+        """w(q) of the diagonal form, one row a query, with the length of the plain weights."""
+        q = as_matrix(queries, dim=self.space.dim, name="queries").astype(np.float64)
+        assert self.diagonals is not None
+        w0 = self.plain.w0
+        if not len(self.references):
+            return np.broadcast_to(w0, q.shape).copy()
+        root = self._root
+        total = combine_weights(self.diagonals, self.references * root, q * root, self.M)
+        usable = total @ w0 > 0  # else it calls opposite pictures similar: w0 instead
+        total = np.where(usable[:, None], total, w0)
+        return unit_rows(total) * float(np.linalg.norm(w0))
+
+    def taught_by(self, query: Any) -> tuple[IdArray, FloatArray]:
+        """Which references take part in a query's answer, and how much say each has."""
+        q = as_matrix(as_vector(query, dim=self.space.dim)).astype(np.float64)
+        if not len(self.references):
+            return np.zeros(0, np.int64), np.zeros(0)
+        if self.diagonals is not None:
+            near = nearest_references(self.references * self._root, q * self._root, self.M)[0]
+            return near, np.full(len(near), 1.0 / len(near))
+        near, say = self._say(self._mapped(q))
+        return near[0], say[0]
+
+    def emphasis(self, query: Any) -> dict[str, float]:
+        """How much more each block counts for this query than in plain similarity.
+
+        The block's share in the query's score with itself, over its share in the plain one;
+        above 1 for blocks that the teaching favours.  Blocks without plain weight have none.
+        """
+        q = as_vector(query, dim=self.space.dim).astype(np.float64)
+        mine, base = self.surrogates(q[None, :])[0] * q, self.plain.w0 * q * q
+        shares = {}
+        for name, part in self.space.slices.items():
+            plain = base[part].sum() / base.sum() if base.any() else 0.0
+            if plain > 0:
+                shares[name] = float(mine[part].sum() / np.abs(mine.sum()) / plain)
+        return shares
+
+    def _say(self, place: FloatArray) -> tuple[IdArray, FloatArray]:
+        """The M nearest references of mapped queries, and k(q, r) of each."""
+        place = unit_rows(place)
+        near = nearest_references(self._places, place, self.M)
+        alike = np.stack([np.einsum("ij,ij->i", self._places[c], place) for c in near.T], axis=1)
+        say = np.exp((alike - 1.0) / self.warmth)
+        return near, say / (say.sum(axis=1, keepdims=True) + np.exp((self.reach - 1) / self.warmth))
+
+    def score(self, query: Any, items: Any) -> FloatArray:
+        """The formula, term by term: first the query's own, then one for each reference."""
+        q = as_vector(query, dim=self.space.dim).astype(np.float64)
+        x = self.space.encode(items).astype(np.float64)
+        if self.diagonals is not None:
+            w = self.weights(q[None, :])[0]
+            return np.array([sum(w * q * row) for row in x])
+        matrix = np.diag(self.plain.w0) if self.half is None else self.half @ self.half.T
+        total = np.array([q @ matrix @ row for row in x])
+        if self.directions is not None:
+            for r, share in zip(*self.taught_by(q)):
+                total += self.pull * share * np.array([self.directions[r] @ matrix @ y for y in x])
+        return total
+
+    def side_columns(self, items: Any) -> dict[str, FloatArray]:
+        """None: the code is all it needs."""
+        return {}
+
+    # -- storing -----------------------------------------------------------------
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """References, what they learned, and the settings."""
+        parts = {
+            "references": self.references,
+            "diagonals": self.diagonals,
+            "directions": self.directions,
+            "half": self.half,
+        }
+        settings = {"M": self.M, "pull": self.pull, "warmth": self.warmth, "reach": self.reach}
+        arrays = {name: a for name, a in parts.items() if a is not None}
+        return arrays, {"weights": self.plain.weights, **settings}
+
+    @classmethod
+    def from_arrays(
+        cls, space: Blocks, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
+    ) -> Bilinear:
+        """The similarity that :meth:`to_arrays` described."""
+        parts: dict[str, Any] = {**arrays, **settings}
+        return cls(Plain(space, parts.pop("weights")), parts.pop("references"), **parts)
+
+
+def _table(rows: Any | None, references: FloatArray, name: str) -> FloatArray | None:
+    if rows is None:
+        return None
+    table = np.asarray(rows, dtype=np.float64)
+    if table.shape != references.shape or not np.isfinite(table).all():
+        raise BadInput(
+            f"There are {len(references)} reference queries, so {name} must hold as many rows "
+            f"of {references.shape[1]} finite numbers, not {table.shape}."
+        )
+    return table.copy()

@@ -1,0 +1,368 @@
+"""Learns a bilinear similarity from preferences, and chooses its form on held-out queries.
+
+Every form that is tried is learned without a fifth of the taught queries and measured on what
+these said: average precision and precision@1 over their judged items.  The best mean wins,
+provided that precision@1 does not fall by more than ``fall``; where none beats plain
+similarity, plain it stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from likewise.learners.bilinear import Bilinear
+from likewise.learners.marks import MarkSettings
+from likewise.learners.plain import Plain
+from likewise.learners.references import Learned, check_settings, clipped, learn_references
+from likewise.learners.teachings import Taught, directions, taught, within_half
+from likewise.spaces import Blocks
+from likewise.types import BadInput, FitReport, FloatArray, IdArray, Preferences, as_matrix
+
+Extension = Literal["auto", "diagonal", "directions", "global", "global+local"]
+
+PULLS = (0.25, 0.5, 1.0)
+"""How far queries are led, where it is to be chosen."""
+
+FOLDS = 5
+FEWEST = 10
+"""Taught queries below which nothing is chosen: the most cautious form is taken."""
+
+
+class Form(NamedTuple):
+    """One form of the similarity, by its settings."""
+
+    extension: str
+    clip: bool = True
+    pull: float = 0.0
+
+
+class Learnt(NamedTuple):
+    """What the taught queries give to every form; each part is made once."""
+
+    marks: Taught
+    diagonal: Learned | None
+    half: FloatArray | None
+    directions: FloatArray | None
+
+
+class Held(NamedTuple):
+    """Measures of a form on held-out queries, one number a query."""
+
+    ap: FloatArray
+    p1: FloatArray
+
+
+class BilinearLearner(BaseEstimator):
+    """Learns a :class:`~likewise.learners.bilinear.Bilinear` similarity.
+
+    Parameters
+    ----------
+    space
+        The space of the picture vectors; one block of their length where not given.
+    block_weights
+        w0, the plain weight of each block; ones where not given.
+    extension
+        ``diagonal``: weights a dimension (the paper).  ``directions``: taught queries lead
+        their neighbours.  ``global``: one matrix for all queries.  ``global+local``: both.
+        ``auto``: whichever is best on held-out queries, plain similarity included.
+    sigma, C, clip
+        Of the diagonal form: pull towards plain weights, in [0, 1); price of a broken
+        preference (divided by the square of the number of blocks); whether negative weights
+        become zero, None to choose.
+    M
+        How many of the nearest references a query learns from.
+    pull
+        How far a query is led; None to choose.
+    warmth, reach
+        See :class:`~likewise.learners.bilinear.Bilinear`.
+    exponent, ridge, caution
+        Of the matrix: how strongly it departs from plain, and what keeps it from it.
+    fall
+        How much precision@1 may fall below plain similarity on held-out queries.
+    seed
+        Of the split into held-out queries.
+
+    Attributes
+    ----------
+    similarity_ : Bilinear or Plain
+    report_ : FitReport
+    held_out_ : dict of form to Held, ``plain`` included; empty where nothing was chosen
+    """
+
+    def __init__(
+        self,
+        space: Blocks | None = None,
+        block_weights: Mapping[str, float] | None = None,
+        *,
+        extension: Extension = "auto",
+        sigma: float = 0.95,
+        C: float = 1.0,
+        clip: bool | None = True,
+        M: int = 20,
+        pull: float | None = None,
+        warmth: float = 0.05,
+        reach: float = 0.4,
+        exponent: float = 0.5,
+        ridge: float = 0.1,
+        caution: float = 150.0,
+        fall: float = 0.01,
+        seed: int = 0,
+    ) -> None:
+        self.space, self.block_weights, self.extension = space, block_weights, extension
+        self.sigma, self.C, self.clip, self.M, self.pull = sigma, C, clip, M, pull
+        self.warmth, self.reach, self.exponent = warmth, reach, exponent
+        self.ridge, self.caution, self.fall, self.seed = ridge, caution, fall, seed
+
+    def fit(
+        self,
+        X: Any,
+        preferences: Preferences,
+        queries: Any = None,
+        *,
+        references: ArrayLike | None = None,
+    ) -> BilinearLearner:
+        """Learn from preferences.
+
+        Parameters
+        ----------
+        X
+            Picture vectors of the items, one row each.
+        preferences
+            Rows of ``queries`` and ``X``.
+        queries
+            Vectors of the queries; the items themselves where not given.
+        references
+            Rows of ``queries`` that are reference queries; those with preferences where not
+            given.  References without preferences take part with plain similarity.
+        """
+        started = time.perf_counter()
+        self._check()
+        x = as_matrix(X, name="items")
+        space = self.space if self.space is not None else Blocks.identity({"x": x.shape[1]})
+        x = as_matrix(x, dim=space.dim, name="items")
+        q = x if queries is None else as_matrix(queries, dim=space.dim, name="queries")
+        _check_rows(preferences, len(q), len(x))
+        self._plain = Plain(space, self.block_weights)
+        marks = taught(x, q, preferences, _references(preferences, references, len(q)))
+        self.held_out_: dict[Form | str, Held] = {}
+        notes: list[str] = []
+        if not len(marks.preferences):
+            form: Form | None = None
+            notes.append(
+                "Nothing was put before anything else, so plain similarity stays; mark pictures "
+                "that are relevant and pictures that are not for the same query."
+            )
+        else:
+            form = self._choose(marks, notes)
+        learnt = self._learn(marks, [form] if form else [])
+        self.similarity_: Bilinear | Plain = self._model(learnt, form)
+        self._learnt, self._form = learnt, form
+        self._report(form, learnt, notes, started)
+        return self
+
+    def partial_fit(self, X: Any, preferences: Preferences, queries: Any = None) -> BilinearLearner:
+        """Learn what these queries say and leave all others as they are, in milliseconds.
+
+        A query that stands where a reference stands replaces it; others become references.
+        The matrix of all queries and the choice of form wait for the next :meth:`fit`.
+        """
+        if not hasattr(self, "similarity_"):
+            return self.fit(X, preferences, queries)
+        old = self.similarity_
+        if self._form is None or isinstance(old, Plain):
+            return self.fit(X, preferences, queries)
+        started = time.perf_counter()
+        x = as_matrix(X, dim=old.space.dim, name="items")
+        q = x if queries is None else as_matrix(queries, dim=old.space.dim, name="queries")
+        _check_rows(preferences, len(q), len(x))
+        marks = taught(x, q, preferences, _references(preferences, None, len(q)))
+        new = self._learn(marks, [self._form], matrix=False)
+        kept = ~(old.references[:, None, :] == marks.queries[None]).all(axis=2).any(axis=1)
+        arrays, settings = old.to_arrays()
+        rows = {"references": marks.queries, "directions": new.directions}
+        if new.diagonal is not None:
+            rows["diagonals"] = new.diagonal.weights
+        for name, added in rows.items():
+            if name in arrays and added is not None:
+                arrays[name] = np.concatenate([arrays[name][kept], added])
+        self.similarity_ = Bilinear.from_arrays(old.space, arrays, settings)
+        self._report(self._form, new, ["These queries only; the others as before."], started)
+        return self
+
+    # -- forms -------------------------------------------------------------------
+
+    def _forms(self) -> Iterator[Form]:
+        """Forms to try, the most cautious first."""
+        pulls = PULLS if self.pull is None else (self.pull,)
+        for name in ("global", "directions", "global+local", "diagonal"):
+            if self.extension not in ("auto", name):
+                continue
+            if name == "diagonal":
+                yield from (
+                    Form(name, c) for c in ([True, False] if self.clip is None else [self.clip])
+                )
+            elif name == "global":
+                yield Form(name)
+            else:
+                yield from (Form(name, pull=pull) for pull in pulls)
+
+    def _choose(self, marks: Taught, notes: list[str]) -> Form | None:
+        forms = list(self._forms())
+        if len(forms) == 1 and self.extension != "auto":
+            return forms[0]
+        rows = np.flatnonzero(marks.has_both)
+        if len(rows) < FEWEST:
+            notes.append(
+                f"{len(rows)} taught queries are too few to choose a form; the most cautious one "
+                "was taken."
+            )
+            return forms[0]
+        self.held_out_ = self._try(marks, rows, forms)
+        base = self.held_out_["plain"]
+        allowed = [f for f in forms if self._mean_p1(f) >= base.p1.mean() - self.fall]
+        if self.extension == "auto":
+            allowed = [f for f in allowed if self.held_out_[f].ap.mean() > base.ap.mean()]
+        if not allowed:
+            notes.append("No form was better than plain similarity on held-out queries.")
+            return None
+        return max(allowed, key=lambda f: float(self.held_out_[f].ap.mean()))
+
+    def _mean_p1(self, form: Form) -> float:
+        return float(self.held_out_[form].p1.mean())
+
+    def _try(self, marks: Taught, rows: IdArray, forms: list[Form]) -> dict[Form | str, Held]:
+        """Every form on every taught query, each time learned without it."""
+        fold = np.random.default_rng(self.seed).permutation(len(rows)) % FOLDS
+        untaught = np.flatnonzero(~marks.has_both)
+        found: dict[Form | str, list[Held]] = {form: [] for form in forms}
+        found["plain"] = []
+        for number in range(FOLDS):
+            held = rows[fold == number]
+            rest = np.sort(np.concatenate([rows[fold != number], untaught]))
+            learnt = self._learn(marks.only(rest), forms)
+            asked = marks.queries[held]
+            for form in forms:
+                model = self._model(learnt, form)
+                assert isinstance(model, Bilinear)
+                found[form].append(judge(marks, held, model.surrogates(asked)))
+            found["plain"].append(judge(marks, held, asked * self._plain.w0))
+        return {key: Held(*map(np.concatenate, zip(*parts))) for key, parts in found.items()}
+
+    def _learn(self, marks: Taught, forms: list[Form], *, matrix: bool = True) -> Learnt:
+        """The parts that these forms need."""
+        names = {form.extension for form in forms}
+        w0 = self._plain.w0
+        diagonal = half = led = None
+        if "diagonal" in names:
+            price = self.C / len(self._plain.space.names) ** 2
+            diagonal = learn_references(
+                marks.items, marks.queries, marks.preferences,
+                sigma=self.sigma, C=price, clip=False, w0=w0,
+            )  # fmt: skip
+        if matrix and any(name.startswith("global") for name in names):
+            half = within_half(
+                marks, np.sqrt(w0),
+                exponent=self.exponent, ridge=self.ridge, caution=self.caution,
+            )  # fmt: skip
+        if names & {"directions", "global+local"}:
+            led = directions(marks, MarkSettings())
+        return Learnt(marks, diagonal, half, led)
+
+    def _model(self, learnt: Learnt, form: Form | None) -> Bilinear | Plain:
+        if form is None:
+            return self._plain
+        options: dict[str, Any] = {"M": self.M, "warmth": self.warmth, "reach": self.reach}
+        if form.extension == "diagonal":
+            assert learnt.diagonal is not None
+            part = clipped(learnt.diagonal, self._plain.w0) if form.clip else learnt.diagonal
+            options["diagonals"] = part.weights
+        else:
+            options["pull"] = form.pull
+            options["half"] = learnt.half if form.extension != "directions" else None
+            options["directions"] = learnt.directions if form.pull else None
+        return Bilinear(self._plain, learnt.marks.queries, **options)
+
+    # -- telling -----------------------------------------------------------------
+
+    def _report(self, form: Form | None, learnt: Learnt, notes: list[str], started: float) -> None:
+        marks, held = learnt.marks, {}
+        if form in self.held_out_:
+            mine, base = self.held_out_[form], self.held_out_["plain"]
+            held = {
+                "judged_map": float(mine.ap.mean()), "plain_judged_map": float(base.ap.mean()),
+                "p1": float(mine.p1.mean()), "plain_p1": float(base.p1.mean()),
+                "queries": float(len(mine.ap)),
+            }  # fmt: skip
+        part = learnt.diagonal
+        self.report_ = FitReport(
+            method="bilinear" if form is None else f"bilinear {form.extension}",
+            preferences=len(marks.preferences),
+            queries=len(marks),
+            covered=float(marks.has_both.mean()) if len(marks) else 0.0,
+            objective=float("nan") if part is None else float(part.objective.sum()),
+            gap=float("nan") if part is None else float(part.gap.sum()),
+            seconds=time.perf_counter() - started,
+            settings={**_scalars(self.get_params()), **(form._asdict() if form else {})},
+            held_out=held,
+            notes=tuple(notes),
+        )
+
+    def _check(self) -> None:
+        check_settings(self.sigma, self.C)
+        if self.extension not in ("auto", "diagonal", "directions", "global", "global+local"):
+            raise BadInput(
+                "extension is auto, diagonal, directions, global or global+local, not "
+                f"{self.extension!r}."
+            )
+        for name, least in (("exponent", 0), ("ridge", 0), ("caution", 0), ("fall", 0)):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= least):
+                raise BadInput(f"{name} must be a number of at least {least}, not {value}.")
+        if isinstance(self.M, bool) or not isinstance(self.M, int) or self.M < 1:
+            raise BadInput(f"M must be a whole number of at least 1, not {self.M!r}.")
+
+
+def judge(marks: Taught, rows: IdArray, surrogates: FloatArray) -> Held:
+    """Average precision and precision@1 of surrogates over what these references judged."""
+    ap, p1 = np.empty(len(rows)), np.empty(len(rows))
+    for number, row in enumerate(rows):
+        items, grades = marks.judged(int(row))
+        order = np.lexsort((items, -(marks.items[items] @ surrogates[number])))
+        good = grades[order] > 0
+        ranks = np.flatnonzero(good) + 1
+        ap[number] = (np.arange(1, len(ranks) + 1) / ranks).mean() if len(ranks) else 0.0
+        p1[number] = good[0]
+    return Held(ap, p1)
+
+
+def _references(preferences: Preferences, given: ArrayLike | None, count: int) -> IdArray:
+    if given is None:
+        return np.unique(preferences.query).astype(np.int64)
+    rows = np.unique(np.asarray(given, dtype=np.int64))
+    if len(rows) and not (rows[0] >= 0 and rows[-1] < count):
+        raise BadInput(f"Reference queries are rows 0 to {count - 1} of the queries.")
+    return rows
+
+
+def _check_rows(preferences: Preferences, queries: int, items: int) -> None:
+    for name, column, most in (
+        ("query", preferences.query, queries),
+        ("better", preferences.better, items),
+        ("worse", preferences.worse, items),
+    ):
+        if len(column) and not (column.min() >= 0 and column.max() < most):
+            raise BadInput(
+                f"Preferences name {name} rows that are not there: they end at {most - 1}."
+            )
+    if not np.isfinite(preferences.weight).all() or (preferences.weight < 0).any():
+        raise BadInput("Weights of preferences must be finite and not negative.")
+
+
+def _scalars(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in settings.items() if isinstance(v, (bool, int, float, str))}

@@ -1,0 +1,374 @@
+"""Top-precision similarity: one matrix W that lifts relevant items above the top irrelevant one.
+
+``TopPrecision`` is the similarity z'Wx; its surrogate W'z is served by the index of plain
+similarity as it stands.  ``TopPrecisionLearner`` finds W from class labels, from a relevance
+matrix or from preferences, exactly or fast, and chooses C, lambda and the rank on held-out
+queries where it is given several.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from likewise.learners.relevance import Task, is_labels, make_task, prepare
+from likewise.solvers.top_precision import Dual, mean_top_precision, solve
+from likewise.solvers.top_precision_fast import descend
+from likewise.spaces import Blocks
+from likewise.types import (
+    BadInput,
+    FitReport,
+    FloatArray,
+    Index,
+    Surrogate,
+    as_matrix,
+    as_vector,
+)
+
+
+class TopPrecision:
+    """score(z, x) = z'Wx.
+
+    Parameters
+    ----------
+    space
+        The blocks that pictures are made of.
+    weights
+        W as a d x d matrix, or d numbers for a diagonal W.
+    factors
+        ``(left, right)``, d x r each, where W is ``weights + left right'`` of low rank.
+    made_by
+        Which solver or baseline made it: ``exact``, ``fast``, ``oasis``, ...
+    """
+
+    kind: ClassVar[str] = "top-precision"
+
+    def __init__(
+        self,
+        space: Blocks,
+        weights: Any,
+        factors: tuple[Any, Any] | None = None,
+        made_by: str = "exact",
+    ) -> None:
+        self.space, self.made_by = space, made_by
+        w = np.array(weights, dtype=np.float64)
+        d = space.dim
+        if w.shape not in ((d,), (d, d)) or not np.isfinite(w).all():
+            raise BadInput(f"W must be {d} or {d} x {d} finite numbers, not of shape {w.shape}.")
+        self.weights: FloatArray = w
+        self.factors: tuple[FloatArray, FloatArray] | None = None
+        if factors is not None:
+            left, right = (as_matrix(f, name="factors").astype(np.float64) for f in factors)
+            if left.shape != right.shape or len(left) != d:
+                raise BadInput(
+                    f"The factors of W must both have {d} rows and equally many columns."
+                )
+            self.factors = (left, right)
+
+    @property
+    def matrix(self) -> FloatArray:
+        """W, written out."""
+        w = np.diag(self.weights) if self.weights.ndim == 1 else self.weights.copy()
+        if self.factors is not None:
+            w = w + self.factors[0] @ self.factors[1].T
+        return w
+
+    def surrogate(self, query: Any) -> Surrogate:
+        """W'z."""
+        z = as_vector(query, dim=self.space.dim)
+        v = self.weights * z if self.weights.ndim == 1 else z @ self.weights
+        if self.factors is not None:
+            v = v + self.factors[1] @ (self.factors[0].T @ z)
+        return Surrogate(v.astype(z.dtype), space=self.space.fingerprint)
+
+    def score(self, query: Any, items: Any) -> FloatArray:
+        """z'Wx, item by item (equation 1)."""
+        z = as_vector(query, dim=self.space.dim).astype(np.float64)
+        w = self.matrix
+        return np.array([z @ w @ x for x in self.space.encode(items).astype(np.float64)])
+
+    def side_columns(self, items: Any) -> dict[str, FloatArray]:
+        """None: the code is all it needs."""
+        return {}
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """W, and its factors where it has any."""
+        arrays = {"weights": self.weights}
+        if self.factors is not None:
+            arrays["left"], arrays["right"] = self.factors
+        return arrays, {"made_by": self.made_by}
+
+    @classmethod
+    def from_arrays(
+        cls, space: Blocks, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
+    ) -> TopPrecision:
+        """The similarity that :meth:`to_arrays` described."""
+        factors = (arrays["left"], arrays["right"]) if "left" in arrays else None
+        return cls(space, arrays["weights"], factors, settings["made_by"])
+
+
+def low_rank(weights: FloatArray, prior: FloatArray, rank: int) -> tuple[FloatArray, FloatArray]:
+    """Factors of the best rank-r approximation of W - W0 (W0 diagonal, as d numbers)."""
+    left, size, right = np.linalg.svd(weights - np.diag(prior))
+    root = np.sqrt(size[:rank])
+    return left[:, :rank] * root, right[:rank].T * root
+
+
+class _Model(NamedTuple):
+    """W as learned, the settings that made it, and what the solver said."""
+
+    weights: FloatArray
+    prior: FloatArray
+    settings: dict[str, Any]
+    objective: float
+    gap: float
+    epochs: int | None
+
+    def cut(self, rank: int | None) -> FloatArray:
+        """W with its change from the prior cut to a rank."""
+        if rank is None:
+            return self.weights
+        left, right = low_rank(self.weights, self.prior, rank)
+        return np.diag(self.prior) + left @ right.T
+
+
+class TopPrecisionLearner(BaseEstimator):
+    """Learns a :class:`TopPrecision` similarity.
+
+    Parameters
+    ----------
+    space
+        The space of the picture vectors; one block of their length where not given.
+    block_weights
+        w0, the plain weights that the prior W0 = lambda diag(w0) is made of; ones where
+        not given.
+    solver
+        ``"fast"``: averaged mini-batch descent, stopped early on held-out queries.
+        ``"exact"``: the optimum, to a certified gap.
+    C, lam, rank
+        Weight of a relevant item's loss, lambda of the prior, and rank of W - W0 (None:
+        full).  Each may be a tuple of values: the best is chosen on held-out queries.
+    diagonal
+        Learn one weight a dimension instead of a matrix.
+    tolerance
+        Of the exact solver: gap as a share of P(W0) - P*.
+    step, epochs
+        Of the fast solver: first step length and most passes over the queries.
+    max_queries
+        Where queries are drawn from labelled items: how many.
+    held_out
+        Share of the queries that chooses settings; all queries make the final model.
+    seed
+        Of every draw.
+
+    Attributes
+    ----------
+    similarity_ : TopPrecision
+    report_ : FitReport
+    dual_ : the exact solver's state, for ``fit(..., dual=...)`` to go on from (else None)
+    """
+
+    def __init__(
+        self,
+        space: Blocks | None = None,
+        block_weights: Mapping[str, float] | None = None,
+        *,
+        solver: Literal["fast", "exact"] = "fast",
+        C: float | tuple[float, ...] = 1e-2,
+        lam: float | tuple[float, ...] = 1.0,
+        rank: int | tuple[int | None, ...] | None = None,
+        diagonal: bool = False,
+        tolerance: float = 1e-2,
+        step: float = 5.0,
+        epochs: int = 40,
+        max_queries: int = 400,
+        held_out: float = 0.2,
+        seed: int = 0,
+    ) -> None:
+        self.space, self.block_weights = space, block_weights
+        self.solver, self.C, self.lam, self.rank = solver, C, lam, rank
+        self.diagonal, self.tolerance, self.step, self.epochs = diagonal, tolerance, step, epochs
+        self.max_queries, self.held_out, self.seed = max_queries, held_out, seed
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        queries: Any = None,
+        *,
+        query_labels: Any = None,
+        validation: tuple[Any, Any] | None = None,
+        index: Index | None = None,
+        dual: Dual | None = None,
+    ) -> TopPrecisionLearner:
+        """Learn from items and what is relevant to what.
+
+        Parameters
+        ----------
+        X
+            Picture vectors of the items, m x d.
+        y
+            Class labels (m of them), a relevance matrix queries x items, dense or sparse
+            (above 0 relevant, 0 irrelevant, below 0 unknown), or
+            :class:`likewise.types.Preferences`.
+        queries
+            Query vectors; where not given, items are the queries, and an item is neither
+            relevant nor irrelevant to itself.
+        query_labels
+            Classes of ``queries``, where ``y`` are classes of items.
+        validation
+            ``(queries, relevance or labels)`` that choose the settings instead of a held-out
+            share.
+        index
+            Finds top irrelevant items for the exact solver; ids are rows of ``X``.
+        dual
+            ``dual_`` of an earlier exact fit on the same data.
+        """
+        started = time.perf_counter()
+        self._check()
+        rng = np.random.default_rng(self.seed)
+        space, w0, task = prepare(
+            X, y, queries, query_labels, self.space, self.block_weights, self.max_queries, rng
+        )
+        self.dual_: Dual | None = None
+        if not len(task):
+            self._fall_back(space, w0, task, started)
+            return self
+        if validation is None:
+            train, held = task.split(self.held_out, rng)
+        else:
+            train, held = task, _validation_task(X, y, *validation)
+        model, rank, measures = self._choose(train, held, w0)
+        if validation is None and len(held):
+            model = self._fit_one(task, None, w0, model.settings, model.epochs, index, dual)
+        self._finish(space, model, rank, task, measures, started)
+        return self
+
+    def score(self, X: Any, y: Any, queries: Any = None, query_labels: Any = None) -> float:
+        """Mean top precision of the learned similarity; what a grid search maximises."""
+        x = as_matrix(X, dim=self.similarity_.space.dim, name="items")
+        task = make_task(x, y, queries, query_labels, len(x), self.seed)
+        return mean_top_precision(task.queries, task.items, task.pairs, self.similarity_.matrix)
+
+    def _check(self) -> None:
+        if self.solver not in ("fast", "exact"):
+            raise BadInput(f"The solver is 'fast' or 'exact', not {self.solver!r}.")
+        if min(_several(self.C)) <= 0 or min(_several(self.lam)) < 0:
+            raise BadInput("C must be above 0 and lam at least 0.")
+        ranks = [r for r in _several(self.rank) if r is not None]
+        if ranks and (self.diagonal or min(ranks) < 1):
+            raise BadInput("A rank is a whole number above 0, and only a full W can have one.")
+        if not 0 <= self.held_out < 1:
+            raise BadInput("held_out is a share of the queries: at least 0 and below 1.")
+
+    def _choose(
+        self, train: Task, held: Task, w0: FloatArray
+    ) -> tuple[_Model, int | None, dict[str, float]]:
+        """The settings that do best on held-out queries; the first where there are none."""
+        best: tuple[_Model, int | None] | None = None
+        value = -1.0
+        for lam, cost in product(_several(self.lam), _several(self.C)):
+            settings = {"C": float(cost), "lam": float(lam)}
+            model = self._fit_one(train, held, w0, settings, None, None, None)
+            for rank in _several(self.rank):
+                now = _measure(held, model.cut(rank)) if len(held) else 0.0
+                if best is None or now > value:
+                    best, value = (model, rank), now
+        assert best is not None
+        if not len(held):
+            return *best, {}
+        return *best, {"top_precision": value, "plain_top_precision": _measure(held, w0)}
+
+    def _fit_one(
+        self,
+        task: Task,
+        held: Task | None,
+        w0: FloatArray,
+        settings: dict[str, Any],
+        epochs: int | None,
+        index: Index | None,
+        dual: Dual | None,
+    ) -> _Model:
+        prior = settings["lam"] * w0
+        matrix = prior if self.diagonal else np.diag(prior)
+        data = (task.queries, task.items, task.relevance)
+        if self.solver == "exact":
+            find = task.finder(index) if index is not None else None
+            fit = solve(
+                *data, cost=settings["C"], prior=matrix, diagonal=self.diagonal,
+                tolerance=self.tolerance, seed=self.seed, find=find, dual=dual,
+            )  # fmt: skip
+            self.dual_ = fit.dual
+            return _Model(fit.weights, prior, settings, fit.objective, fit.relative_gap, None)
+        judged = (held.queries, held.items, held.pairs) if held is not None and len(held) else None
+        fast = descend(
+            *data, cost=settings["C"], prior=matrix, diagonal=self.diagonal, step=self.step,
+            epochs=epochs or self.epochs, held_out=judged, seed=self.seed,
+        )  # fmt: skip
+        return _Model(
+            fast.weights, prior, settings, fast.objective, fast.residual, fast.epochs or None
+        )
+
+    def _finish(
+        self,
+        space: Blocks,
+        model: _Model,
+        rank: int | None,
+        task: Task,
+        measures: dict[str, float],
+        started: float,
+    ) -> None:
+        weights, factors = model.weights, None
+        if rank is not None:
+            weights, factors = model.prior, low_rank(model.weights, model.prior, rank)
+        self.similarity_ = TopPrecision(space, weights, factors, self.solver)
+        settings = {**model.settings, "rank": rank, "solver": self.solver}
+        if model.epochs is not None:
+            settings["epochs"] = model.epochs
+        exact = self.solver == "exact"
+        self.report_ = FitReport(
+            method=f"top precision ({self.solver})",
+            preferences=task.preferences,
+            queries=task.asked,
+            covered=len(task) / task.asked,
+            objective=model.objective,
+            gap=model.gap,
+            gap_is="duality gap / (P(W0) - P*)" if exact else "last step / |W|",
+            seconds=time.perf_counter() - started,
+            settings=settings,
+            held_out=measures,
+            notes=task.notes,
+        )
+
+    def _fall_back(self, space: Blocks, w0: FloatArray, task: Task, started: float) -> None:
+        note = "No query has both a relevant and an irrelevant item: this is plain similarity."
+        self.similarity_ = TopPrecision(space, w0, None, "plain")
+        self.report_ = FitReport(
+            method=f"top precision ({self.solver})",
+            preferences=0,
+            queries=task.asked,
+            covered=0.0,
+            seconds=time.perf_counter() - started,
+            notes=(note, *task.notes),
+        )
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else (value,)
+
+
+def _measure(held: Task, weights: FloatArray) -> float:
+    return mean_top_precision(held.queries, held.items, held.pairs, weights)
+
+
+def _validation_task(items: Any, y: Any, queries: Any, truth: Any) -> Task:
+    """Held-out queries with their labels, or with their relevance over the items."""
+    if is_labels(truth):
+        return make_task(items, y, queries, truth)
+    return make_task(items, truth, queries)
