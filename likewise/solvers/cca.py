@@ -71,29 +71,29 @@ class Pairs(NamedTuple):
             )
         w = w / w.sum()
         clicks = sparse.csr_array((w, (q, i)), shape=(rows.shape[0], len(pictures)))
-        asked = np.asarray(clicks.sum(axis=1)).ravel()
+        asked = np.asarray(clicks.sum(axis=1), np.float64).ravel()
         return cls(
             rows, sparse.csr_array(rows.T), pictures, clicks, sparse.csr_array(clicks.T), asked
         )
 
     def words(self, w: Floats) -> Floats:
         """A w: second moment of the queries."""
-        return self.Tt @ _scaled(self.asked, self.T @ w)
+        return np.asarray(self.Tt @ _scaled(self.asked, self.T @ w))
 
     def pictures(self) -> Floats:
         """B: second moment of the pictures."""
-        chosen = np.asarray(self.clicks.sum(axis=0)).ravel()
+        chosen = np.asarray(self.clicks.sum(axis=0), np.float64).ravel()
         seen = np.flatnonzero(chosen)
         x = self.X[seen]
-        return x.T @ _scaled(chosen[seen], x)
+        return np.asarray(x.T @ _scaled(chosen[seen], x))
 
     def to_words(self, w: Floats) -> Floats:
         """C w."""
-        return self.Tt @ (self.clicks @ (self.X @ w))
+        return np.asarray(self.Tt @ (self.clicks @ (self.X @ w)))
 
     def to_pictures(self, w: Floats) -> Floats:
         """C' w."""
-        return self.X.T @ (self.clicks_t @ (self.T @ w))
+        return np.asarray(self.X.T @ (self.clicks_t @ (self.T @ w)))
 
     def word_sizes(self) -> Floats:
         """Diagonal of A: how much each word occurs."""
@@ -171,7 +171,7 @@ def cca(
     wv = linalg.solve_triangular(root, vectors)
     wq = np.stack([inverse(c) for c in pairs.to_words(wv).T], axis=1) / rho
     # The sign of a direction is free: make it the one in which the largest picture weight is up.
-    sign = np.where(wv[np.abs(wv).argmax(axis=0), np.arange(wv.shape[1])] < 0, -1.0, 1.0)
+    sign = np.where(wv[np.abs(wv).argmax(axis=0), np.arange(len(rho))] < 0, -1.0, 1.0)
     wq, wv = wq * sign, wv * sign
     across = pairs.to_pictures(wq)
     error = np.linalg.norm(across - rho * (B @ wv + b * wv), axis=0)
@@ -221,4 +221,4 @@ def _nothing(pairs: Pairs) -> CCA:
 
 
 def _scaled(factor: Floats, x: NDArray[Any]) -> NDArray[Any]:
-    return factor * x if x.ndim == 1 else factor[:, None] * x
+    return np.asarray(factor * x if x.ndim == 1 else factor[:, None] * x)

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from likewise.solvers import checks
 from likewise.solvers.checks import Floats
-from likewise.solvers.rcca import Triplets, stream
+from likewise.solvers.rcca_descent import Triplets, stream
 
 
 class Pamir(NamedTuple):
@@ -57,7 +57,7 @@ def pamir(
     m = np.zeros((rows.shape[1], pictures.shape[1]))
     if not given.size:
         return Pamir(m, 0.0, 0.0)
-    order = stream(len(given), 0, given.size if steps is None else steps, seed)
+    order = stream(given.size, 0, given.size if steps is None else steps, seed)
     later = np.zeros_like(m)
     _passes(order, *given, rows.indptr, rows.indices, rows.data, pictures, m, later, C)
     # Sum of all iterates, as in ranked CCA: every addition counts for the steps after it.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from likewise.solvers.checks import Floats, Ints
-from likewise.solvers.rcca import Model, Settings, Triplets
+from likewise.solvers.rcca_descent import Model, Settings, Triplets
 
 
 def descend_dense(
