@@ -52,11 +52,11 @@ DIM, DIMS = 80, (40, 60, 80, 100)
 TRIPLETS = 200_000
 RIDGE = (1.0, 0.1)
 RIDGES = tuple((q, v) for q in (0.3, 1.0, 3.0) for v in (0.03, 0.3))
-CS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+CS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 STEPS = (0.003, 0.01, 0.03)
-RANDOM_STEPS = (0.01, 0.03, 0.1)
+RANDOM_STEPS = (0.03, 0.06, 0.12)
 MARGINS = (1.0, 3.0)
-SMALL = (0.3, 1.0)
+SMALL = (0.1, 0.3)
 Array = NDArray[Any]
 Setting = tuple[Any, ...]
 

@@ -9,7 +9,7 @@ picture's surrogate, and the two add.  Between pictures the same model gives a s
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -239,8 +239,8 @@ class ClickLearner:
     settings
         Step, regularisers, rounds, threads, seed: :class:`likewise.solvers.rcca.Settings`.
     held_out
-        Share of the queries whose triplets decide when to stop; none where there are fewer
-        than 20 queries.
+        Share of the queries whose clicks decide when to stop (by where the clicked pictures
+        stand among others); none where there are fewer than 20 queries.
     vocabulary
         Stored with the model; see :class:`Clicks`.
 
@@ -364,10 +364,10 @@ class ClickLearner:
         start: Model,
         state: State | None,
     ) -> Solution:
+        judge = _judge(x, texts, held, self.settings.seed) if len(held) else None
         solution = rcca(
-            texts, x, _columns(train), start, self.settings,
-            held_out=_columns(held), state=state,
-        )  # fmt: skip
+            texts, x, _columns(train), start, self.settings, held_out=judge, state=state
+        )
         self.state_ = solution.state
         return solution
 
@@ -465,6 +465,30 @@ def _clicks(clicks: tuple[Any, Any, Any], queries: int, items: int) -> tuple[Any
         raise BadInput("Clicks name queries or pictures that are not there; leave those out.")
     both = np.unique(np.stack([query, item], axis=1), axis=0)
     return both[:, 0], both[:, 1], np.ones(len(both))
+
+
+def _judge(
+    x: FloatArray, texts: sparse.csr_array, held: Preferences, seed: int
+) -> Callable[[Model], float]:
+    """Mean of 1 / log2(1 + rank) of held-out clicked pictures among a pool of pictures.
+
+    Nearly all triplets with random pictures are in the right order at once; where the
+    clicked picture stands among many tells models apart.
+    """
+    query, item, _ = _pairs(held)
+    some = np.random.default_rng([seed, 2]).permutation(len(query))[:2_000]
+    query, item = query[some], item[some]
+    pool = np.random.default_rng([seed, 3]).permutation(len(x))[:1_000]
+
+    def judge(model: Model) -> float:
+        asked = (texts[query] @ model.wq) @ model.w
+        own = np.einsum("td,td->t", asked, x[item] @ model.wv)
+        others = asked @ (x[pool] @ model.wv).T
+        ranks = 1 + (others > own[:, None]).sum(axis=1)
+        ranks += ((others == own[:, None]) & (pool != item[:, None])).sum(axis=1)
+        return float((1 / np.log2(1 + ranks)).mean())
+
+    return judge
 
 
 def _columns(preferences: Preferences) -> tuple[Any, ...]:

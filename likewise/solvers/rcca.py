@@ -35,6 +35,9 @@ from likewise.solvers.rcca_descent import (
 
 __all__ = ["Model", "Settings", "Solution", "State", "Triplets", "rcca", "scaled"]
 
+Judge = Callable[[Model], float]
+"""A model's score on what it was not trained on; NaN where there is nothing to judge by."""
+
 EXPLODED = 1e4
 """A weight this many times larger than the start's length stops the run."""
 
@@ -52,7 +55,7 @@ class State:
     best
         The averaged weights of the best round, or of the last where nothing is held out.
     score
-        Held-out score of ``best``: the share of held-out triplets in the right order.
+        Held-out score of ``best``.
     rounds, waited
         Rounds done, and since the best one.
     history
@@ -122,7 +125,7 @@ def rcca(
     start: Model,
     settings: Settings | None = None,
     *,
-    held_out: tuple[Any, ...] | None = None,
+    held_out: tuple[Any, ...] | Judge | None = None,
     state: State | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Solution:
@@ -132,8 +135,11 @@ def rcca(
     ----------
     T, X
         Sparse queries and dense pictures, one row each.
-    triplets, held_out
+    triplets
         ``(query, better, worse)`` or ``(query, better, worse, weight)`` as row numbers.
+    held_out
+        Triplets that judge the rounds by how many are in the right order; or a function
+        that gives a model's score, higher being better.
     start
         W_q0, W, W_v0: usually CCA's, brought to size by :func:`scaled`.
     settings
@@ -149,20 +155,27 @@ def rcca(
     rows, pictures = sparse.csr_array(T, dtype=np.float64), checks.matrix("X", X)
     checks.finite("T", rows.data)
     made = Triplets.of(rows, pictures, *triplets)
-    held = Triplets.of(rows, pictures, *(held_out or ((), (), ())))
+    judge = _judge(rows, pictures, held_out)
     start = _checked(start, rows.shape[1], pictures.shape[1])
     if state is None:
-        score = agreement(start, rows, pictures, held)
+        score = judge(start)
         state = State(start, start, start, score, history=(score,))
     run = Run(rows, pictures, made, how, state.anchor)
     while made.size and state.rounds < how.rounds and state.waited < how.patience:
         if state.note:
             break
-        state = _after_round(run, state, held)
+        state = _after_round(run, state, judge)
         if progress is not None:
             progress(state.rounds, how.rounds)
     objective, residual = objective_of(state.best, state.anchor, rows, pictures, made, how)
     return Solution(state.best, objective, residual, state)
+
+
+def _judge(T: Any, X: Floats, held_out: tuple[Any, ...] | Judge | None) -> Judge:
+    if callable(held_out):
+        return held_out
+    held = Triplets.of(T, X, *(held_out or ((), (), ())))
+    return lambda model: agreement(model, T, X, held)
 
 
 def scaled(model: Model, T: Any, X: Floats, triplets: tuple[Any, ...], margin: float) -> Model:
@@ -234,8 +247,8 @@ def objective_of(
     return (loss + float(penalty)) / n, norm / n
 
 
-def _after_round(run: Run, state: State, held: Triplets) -> State:
-    """One round: descend, average, look at the held-out triplets, keep the better."""
+def _after_round(run: Run, state: State, judge: Judge) -> State:
+    """One round: descend, average, ask the judge, keep the better."""
     n, how = run.triplets.size, run.how
     size = min(n, how.round_size)
     order = stream(n, state.rounds * size, size, how.seed)
@@ -254,7 +267,7 @@ def _after_round(run: Run, state: State, held: Triplets) -> State:
             state.history, note,
         )  # fmt: skip
     averaged = mean.model(run.anchor)
-    score = agreement(averaged, run.T, run.X, held)
+    score = judge(averaged)
     better = np.isnan(score) or score > state.score
     return State(
         run.anchor,
