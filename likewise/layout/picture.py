@@ -59,9 +59,7 @@ def _image(picture: Any) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(picture)).convert("RGB")
 
 
-def _paste(
-    board: Image.Image, image: Image.Image, place: Any, cell: int, frame: Any
-) -> None:
+def _paste(board: Image.Image, image: Image.Image, place: Any, cell: int, frame: Any) -> None:
     image = image.copy()
     image.thumbnail((cell, cell), Image.Resampling.LANCZOS)
     left = round(float(place[0]) * board.width - image.width / 2)
