@@ -22,10 +22,10 @@ SPECS: Mapping[str, BlockSpec] = {
 
 WEIGHTS: Mapping[str, float] = {
     "deep": 1.0,
-    "logits": 0.5,
+    "logits": 1.0,
     "colour": 0.3,
     "texture": 0.1,
-    "shape": 0.1,
+    "shape": 0.2,
 }
 """w0, the plain weight of each block."""
 
