@@ -52,18 +52,19 @@ export function Grid({ results, acts, label, compareWith, keyed = true }) {
 function Card({ r, place, current, picked, acts, targets, was, compared, onFocus, onPick }) {
   const tab = current ? 0 : -1;
   const marked = r.mark === null || r.mark === undefined ? "" : r.mark > 0 ? "right" : "wrong";
-  const score = r.score === undefined ? "" : r.score.toFixed(3);
+  const score = r.score === undefined ? "" : r.score.toPrecision(3);
   const by = r.found_by?.length ? `, found by ${r.found_by.join(" and ")}` : "";
   return html`<li class=${`card ${picked ? "picked" : ""} ${marked}`} onFocusIn=${onFocus}>
-    <button class="picture" tabindex=${tab} aria-pressed=${picked ? "true" : "false"} onClick=${onPick}
+    <div class="shown"><button class="picture" tabindex=${tab} aria-pressed=${picked ? "true" : "false"} onClick=${onPick}
       onDblClick=${() => acts.open?.(r)} title=${`${r.name}${score && `\nscore ${score}${by}`}`}
       aria-label=${`${place + 1}: ${r.name}${marked && `, marked ${marked}`}`}>
       ${r.thumbnail ? html`<img src=${r.thumbnail} alt="" loading="lazy" decoding="async" />` : html`<span class="nothing">…</span>`}
+      </button>
       ${r.copies?.length > 0 && html`<span class="badge" title="near-duplicates folded in">+${r.copies.length}</span>`}
       ${compared && html`<span class="badge moved">${movement(was, place)}</span>`}
       ${marked && html`<span class=${`mark ${marked}`} aria-hidden="true">${marked === "right" ? "✓" : "✗"}</span>`}
       ${score && html`<span class="score" aria-hidden="true">${score}</span>`}
-    </button>
+    </div>
     <div class="acts">
       ${acts.judge && html`
         <button tabindex=${tab} class="yes" aria-pressed=${marked === "right" ? "true" : "false"} title="Relevant (R)"

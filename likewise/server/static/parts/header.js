@@ -8,6 +8,7 @@ import { jobs, running, status } from "/static/lib/news.js";
 import { person, waiting } from "/static/lib/outbox.js";
 import { helpOpen } from "/static/lib/keys.js";
 import { plural } from "/static/lib/format.js";
+import { FocusedInput } from "/static/parts/focused.js";
 
 const PLACES = [["/", "Home"], ["/teach", "Teach"], ["/jobs", "Jobs"]];
 const THEMES = ["auto", "light", "dark"];
@@ -44,8 +45,8 @@ function Person() {
     setOpen(false);
   };
   return html`<form class="person" onSubmit=${keep}>
-    <input name="name" aria-label="Your name, kept with your judgements" maxlength="60" value=${name}
-      ref=${(el) => el?.focus()} onKeyDown=${(e) => e.key === "Escape" && setOpen(false)} />
+    <${FocusedInput} name="name" aria-label="Your name, kept with your judgements" maxlength="60" value=${name}
+      onKeyDown=${(e) => e.key === "Escape" && setOpen(false)} />
     <button>Keep</button></form>`;
 }
 

@@ -18,10 +18,9 @@ function Example({ e, turn, drop }) {
   const wanted = e.weight > 0;
   const kind = e.upload ? "your picture" : `picture ${e.item}`;
   return html`<li class=${wanted ? "wanted" : "unwanted"}>
-    <button class="picture" onClick=${() => view({ ...e, query: null })} title="View or crop" aria-label=${`View or crop ${kind}`}>
+    <div class="shown"><button class="picture" onClick=${() => view({ ...e, query: null })} title="View or crop" aria-label=${`View or crop ${kind}`}>
       ${src ? html`<img src=${src} alt="" />` : html`<span class="nothing">…</span>`}
-      ${e.crop && html`<span class="badge">part</span>`}
-    </button>
+    </button>${e.crop && html`<span class="badge">part</span>`}</div>
     <button onClick=${turn} title=${wanted ? "Wanted; click to search away from it" : "Unwanted; click to want it"}
       aria-label=${`${kind} is ${wanted ? "wanted; make it unwanted" : "unwanted; make it wanted"}`}>${wanted ? "+" : "−"}</button>
     <button onClick=${drop} title="Take it out" aria-label=${`Take ${kind} out of the query`}>×</button>

@@ -6,6 +6,7 @@ import { plural } from "/static/lib/format.js";
 import { useKeys } from "/static/lib/keys.js";
 import { selectAll, selectNone, selected } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
+import { FocusedInput } from "/static/parts/focused.js";
 
 export function SelectionBar({ results, judge, add }) {
   const chosen = useSignal(selected);
@@ -46,7 +47,7 @@ export function SelectionBar({ results, judge, add }) {
     ${add && html`<button onClick=${() => add(items, 1)} title="Add to the query as wanted">+ More like these</button>
       <button onClick=${() => add(items, -1)} title="Add to the query as unwanted">− Less like these</button>`}
     ${tagging
-      ? html`<form onSubmit=${tag}><input name="tag" aria-label="Tag" maxlength="100" ref=${(el) => el?.focus()} /><button>Tag</button></form>`
+      ? html`<form onSubmit=${tag}><${FocusedInput} name="tag" aria-label="Tag" maxlength="100" /><button>Tag</button></form>`
       : html`<button onClick=${() => setTagging(true)}>Tag …</button>`}
     <button onClick=${save}>Export CSV</button>
     <button onClick=${() => selectAll(order)}>All</button>
