@@ -49,7 +49,7 @@ def collection_map(x: Any, *, landmarks: int = LANDMARKS, seed: int = 0) -> Floa
 
 def _reduced(points: FloatArray, dims: int = 32) -> FloatArray:
     """Leading axes: enough for a map, and k-means is faster."""
-    centred = points - points.mean(axis=0)
+    centred: FloatArray = points - points.mean(axis=0)
     if centred.shape[1] <= dims:
         return centred
     sample = centred[np.linspace(0, len(points) - 1, min(len(points), 5000)).astype(np.int64)]
@@ -96,4 +96,5 @@ def _boxed(y: FloatArray) -> FloatArray:
     size = float((high - low).max())
     if size == 0:
         return np.full_like(y, 0.5)
-    return (y - (low + high) / 2) / size + 0.5
+    out: FloatArray = (y - (low + high) / 2) / size + 0.5
+    return out
