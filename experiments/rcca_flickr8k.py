@@ -9,7 +9,7 @@ which the one with the best NDCG@10 on the captions of the dev part is kept:
     pamir               C
     psi                 step x size of the random start
     psi-cca             step x scale of the CCA start
-    rcca                step x first W (identity, correlations)
+    rcca                step x first W (identity; correlations, at a smaller scale)
     rcca-identity       step x scale of the CCA start; W stays the identity
 
 Methods that start at CCA start at the one with the default ridge.  Tasks: ``test`` (captions of
@@ -53,9 +53,11 @@ TRIPLETS = 200_000
 RIDGE = (1.0, 0.1)
 RIDGES = tuple((q, v) for q in (0.3, 1.0, 3.0) for v in (0.03, 0.3))
 CS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-STEPS = (0.003, 0.01, 0.03)
+STEPS = (0.003, 0.006, 0.012)
+FROM_IDENTITY = tuple((step, 1.0, "identity") for step in (0.001, 0.002, 0.004))
+FROM_CORRELATIONS = tuple((step, 0.3, "correlations") for step in (0.002, 0.004, 0.008))
 RANDOM_STEPS = (0.03, 0.06, 0.12)
-MARGINS = (1.0, 3.0)
+MARGINS = (0.5, 1.0)
 SMALL = (0.1, 0.3)
 Array = NDArray[Any]
 Setting = tuple[Any, ...]
@@ -133,8 +135,8 @@ class Bench:
 
     def rcca(self, setting: Setting, dim: int, count: int) -> Clicks:
         """Ranked CCA."""
-        step, first = setting
-        return self._rcca(step, 1.0, first == "correlations", True, dim, count)
+        step, margin, first = setting
+        return self._rcca(step, margin, first == "correlations", True, dim, count)
 
     def rcca_identity(self, setting: Setting, dim: int, count: int) -> Clicks:
         """Ranked CCA with W held at the identity."""
@@ -154,14 +156,13 @@ class Bench:
 
 def grids() -> dict[str, tuple[Callable[..., Clicks], list[Setting]]]:
     """Every method and its six settings."""
-    firsts = ("identity", "correlations")
     return {
         "cca": (Bench.cca, [(r,) for r in RIDGES]),
         "cca-weighted": (Bench.cca_weighted, [(r,) for r in RIDGES]),
         "pamir": (Bench.pamir, [(c,) for c in CS]),
         "psi": (Bench.psi, [(s, m) for s in RANDOM_STEPS for m in SMALL]),
         "psi-cca": (Bench.psi_cca, [(s, m) for s in STEPS for m in MARGINS]),
-        "rcca": (Bench.rcca, [(s, f) for s in STEPS for f in firsts]),
+        "rcca": (Bench.rcca, [*FROM_IDENTITY, *FROM_CORRELATIONS]),
         "rcca-identity": (Bench.rcca_identity, [(s, m) for s in STEPS for m in MARGINS]),
     }
 
