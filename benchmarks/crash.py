@@ -6,6 +6,8 @@ returned.  The parent kills it with SIGKILL at a random moment, opens the store 
 compares: every acknowledged record is there and equal, ``verify`` finds nothing, and the top
 10 of 20 probes through the published index equal brute force.
 
+The real command ``likewise index`` is killed as well, 40 times, while pictures are added.
+
 The control is the same with a sabotaged order: the commit that names a segment comes before
 the segment is written.  It must be caught, or the benchmark proves nothing.
 
@@ -26,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.crash_command import kill_command
 from benchmarks.crash_writer import DIM, SPACE, vector_of, work
 from experiments.report import Report, run
 from likewise.store import Store, verify
@@ -168,6 +171,9 @@ def main(report: Report) -> None:
     kills = int(report.settings.get("kills") or (20 if report.quick else 200))
     row = kill_often(kills, report.seed)
     report.row(method="likewise", **row)
+    command = kill_command(4 if report.quick else 40, 24 if report.quick else 200, report.seed)
+    report.row(method="likewise index", **command)
+    row = {name: row[name] + command[name] for name in ("lost", "damage", "wrong_probes")}
     control = kill_often(kills, report.seed, sabotage=True)
     report.row(method="sabotaged order", **control)
     sound = not (row["lost"] or row["damage"] or row["wrong_probes"])

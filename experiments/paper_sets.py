@@ -72,16 +72,18 @@ def mnist(dim: int = 260, *, fit_on_training: bool = False) -> tuple[Floats, Int
 def planted(count: int, dim: int = 24, classes: int = 6, *, seed: int = 0) -> tuple[Floats, Ints]:
     """Unit vectors of a few overlapping classes, each told apart by dimensions of its own.
 
-    Every class has several modes, and the dimensions that do not matter to it are loud: a
-    weighting that depends on the query can find more than the cosine does.
+    The dimensions that do not matter to a class are loud in it: a weighting that depends on the
+    query can find more than the cosine does.
     """
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, classes, count)
     own = rng.random((classes, dim)) < 0.4
-    centres = rng.normal(0, 1.0, (classes, dim))
-    loud = np.where(own[labels], 0.5, 1.2)
-    vectors = centres[labels] * own[labels] + loud * rng.normal(size=(count, dim))
-    return unit_rows(vectors).astype(np.float32), labels
+    centres = (rng.normal(size=(classes, dim)) * own).astype(np.float32)
+    loud = np.where(own, 0.5, 1.2).astype(np.float32)
+    vectors = rng.standard_normal((count, dim), dtype=np.float32)
+    vectors *= loud[labels]
+    vectors += centres[labels]
+    return unit_rows(vectors), labels
 
 
 def reference_rows(items: Floats, count: int, seed: int) -> Ints:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from PIL import Image
 
 import likewise
 from likewise.cli import app
@@ -96,8 +97,14 @@ def blocks() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "code"), blocks(), ids=[page for page, _ in blocks()])
 def test_python_on_a_page_runs_from_top_to_bottom(page, code, tmp_path):
+    (tmp_path / "Pictures").mkdir()  # the folder that examples speak of
+    for at, name in enumerate(("beach", "sea", "city", "dog")):
+        Image.new("RGB", (40, 30), (50 * at, 90, 200 - 40 * at)).save(
+            tmp_path / "Pictures" / f"{name}.jpg"
+        )
+    (tmp_path / "page.py").write_text(code, encoding="utf-8")  # children import it by name
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "page.py"],
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
         capture_output=True,

@@ -104,6 +104,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in safe)
 
 
+def item_or_file(text: str) -> int | str:
+    """An item's number, or a name: what a person wrote for a picture."""
+    return int(text) if text.isdigit() and not Path(text).exists() else text
+
+
 @contextlib.contextmanager
 def progress_bar(title: str, unit: str = "pictures") -> Iterator[Progress]:
     """A bar with rate and time left on a terminal; nothing elsewhere."""

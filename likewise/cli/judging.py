@@ -13,6 +13,7 @@ from likewise.cli.common import (
     Data,
     Where,
     emit,
+    item_or_file,
     opened,
     plain_errors,
     printable,
@@ -46,21 +47,17 @@ def mark(
     Example: likewise mark beach.jpg -r a.jpg -r b.jpg --not c.jpg
     """
     with opened(where, data, write=True) as collection:
-        asked = collection.query(() if text else _name(query), text)
+        asked = collection.query(() if text else item_or_file(query), text)
         records: list[int] = []
         for items, value in ((relevant or [], True), (irrelevant or [], False)):
             if items:
                 records += collection.teaching.mark(
-                    asked, [_name(i) for i in items], value, person=person, source="cli"
+                    asked, [item_or_file(i) for i in items], value, person=person, source="cli"
                 )
     if as_json:
         emit({"records": records})
     else:
         typer.echo(f"{len(records)} marks written; take one back with: likewise judgements undo")
-
-
-def _name(text: str) -> int | str:
-    return int(text) if text.isdigit() and not Path(text).exists() else text
 
 
 @app.command("import")

@@ -14,6 +14,7 @@ from likewise.cli.common import (
     Data,
     Where,
     emit,
+    item_or_file,
     opened,
     plain_errors,
     printable,
@@ -130,9 +131,9 @@ def search(
     )
     with opened(where, data) as collection:
         answer = collection.search(
-            [_number_or_name(p) for p in pictures or ()],
+            [item_or_file(p) for p in pictures or ()],
             text,
-            unwanted=[_number_or_name(p) for p in without or ()],
+            unwanted=[item_or_file(p) for p in without or ()],
             weights=weight or None,
             crop=parse_crop(crop),
             k=k,
@@ -147,10 +148,6 @@ def search(
         emit(answer.as_json())
     else:
         show(answer)
-
-
-def _number_or_name(text: str) -> int | str:
-    return int(text) if text.isdigit() and not Path(text).exists() else text
 
 
 def parse_crop(text: str) -> tuple[float, float, float, float] | None:

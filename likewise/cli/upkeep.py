@@ -15,6 +15,7 @@ from likewise.cli.common import (
     Data,
     Where,
     emit,
+    item_or_file,
     locate,
     opened,
     plain_errors,
@@ -66,7 +67,7 @@ def forget(
     Example: likewise forget party.jpg
     """
     with opened(where, data, write=True) as collection:
-        found = [collection.item(int(i) if i.isdigit() else i) for i in items]
+        found = [collection.item(item_or_file(i)) for i in items]
         if not yes:
             names = ", ".join(i.name for i in found[:5])
             typer.confirm(f"Forget {len(found)} items ({names}) for good?", abort=True)

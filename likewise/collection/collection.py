@@ -275,8 +275,8 @@ class Collection:
             raise NotFound(f"No pictures are indexed yet; run: likewise index {self.folder}")
         if similarity is not None:
             surrogate = picture_surrogate(query, snapshot, self.pictures, similarity)
-        if surrogate is not None and use_marks and snapshot.plain is not None:
-            taught = self.teaching.refit(query, surrogate, snapshot)
+        if use_marks and similarity is not None:
+            taught = self.teaching.refit(query, surrogate, snapshot, similarity)
             if taught is not None:
                 surrogate, marks = taught
         found = answer(

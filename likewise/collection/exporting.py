@@ -35,10 +35,10 @@ def explain(
     found = collection.store.items.get(item)
     if similarity is not None and snapshot.holds(item):
         surrogate = picture_surrogate(query, snapshot, collection.pictures, similarity)
+        taught = collection.teaching.refit(query, surrogate, snapshot, similarity)
+        if taught is not None:
+            surrogate, out["marks"] = taught
         if surrogate is not None:
-            taught = collection.teaching.refit(query, surrogate, snapshot)
-            if taught is not None:
-                surrogate, out["marks"] = taught
             assert snapshot.plain is not None
             code = snapshot.codes([item])[0]
             out["blocks"] = snapshot.plain.space.contributions(surrogate, code)

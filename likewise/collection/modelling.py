@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from likewise.collection.searching import QueryPictures
 from likewise.collection.snapshot import Snapshot
 from likewise.learners import SIMILARITIES
 from likewise.store import Activation, Model, Store
-from likewise.types import BadInput, DataProblem, Similarity, SpaceMismatch
+from likewise.types import (
+    BadInput,
+    DataProblem,
+    Judgement,
+    NotFound,
+    Similarity,
+    SpaceMismatch,
+)
+
+if TYPE_CHECKING:
+    from likewise.evaluation import Comparison
 
 
 class Modelling:
@@ -74,6 +88,97 @@ class Modelling:
                     space, arrays, card["similarity"]
                 )
             return self._loaded[key]
+
+    # -- learning ----------------------------------------------------------------
+
+    def learn(
+        self,
+        objective: str = "bilinear",
+        *,
+        name: str = "",
+        activate: bool = True,
+        force: bool = False,
+        person: str = "",
+        seed: int = 0,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Model:
+        """Learn a model from all judgements about picture queries, measure it, guard it.
+
+        Parameters
+        ----------
+        objective
+            ``bilinear`` (query-dependent, around taught queries) or ``top-precision``.
+        activate
+            Make it the active model if the guard lets it pass.
+        force
+            Activate it even if the guard does not.
+        settings
+            Of the learner; chosen on held-out judgements where not given.
+
+        Returns
+        -------
+        Model
+            Its card has the data used, settings, held-out measures and the guard's verdict.
+        """
+        from likewise.collection import learning
+
+        started = time.perf_counter()
+        if objective not in learning.OBJECTIVES:
+            known = ", ".join(learning.OBJECTIVES)
+            raise BadInput(f"The objective is one of {known}, not {objective!r}.")
+        snapshot = self._snapshot()
+        if snapshot.plain is None:
+            raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
+        evidence = learning.gather(
+            list(self._store.judgements), self._store, snapshot, self._pictures
+        )
+        if not len(evidence.queries):
+            raise BadInput(
+                "There are no judgements about picture queries to learn from; mark some results "
+                "first (likewise mark, or the relevant and not buttons)."
+            )
+        learner = learning.make_learner(objective, snapshot.plain, dict(settings or {}))
+        rivals: dict[str, Similarity] = {"plain": snapshot.plain}
+        active = self._store.models.active()
+        if active is not None and active.space == snapshot.plain.space.fingerprint:
+            rivals["active"] = self._load(active.id, snapshot)
+        held = learning.hold_out(learner, objective, evidence, rivals, seed)
+        learned = learning.fit(learner, objective, evidence, None, seed)
+        arrays, written = learned.similarity_.to_arrays()
+        card = learning.card(learned, objective, evidence, held, time.perf_counter() - started)
+        card |= {"kind": learned.similarity_.kind, "similarity": written}
+        model = self._store.models.add(
+            name or objective, arrays, card, space=snapshot.plain.space.fingerprint
+        )
+        if (activate and held.passed) or force:
+            self.activate(model.id, person=person, force=force)
+        return model
+
+    def evaluate(
+        self, models: Sequence[int | str], judgements: Sequence[Judgement] | None = None
+    ) -> Comparison:
+        """Compare models, and plain similarity, on judgements (all of the log by default)."""
+        from likewise.collection import learning
+        from likewise.evaluation import compare
+
+        snapshot = self._snapshot()
+        if snapshot.plain is None:
+            raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
+        chosen = list(self._store.judgements if judgements is None else judgements)
+        evidence = learning.gather(chosen, self._store, snapshot, self._pictures)
+        labels, every = evidence.labels(), np.arange(len(evidence.queries))
+        truth = learning.truth_of(labels, every)
+        if not any(v > 0 for grades in truth.values() for v in grades.values()):
+            raise BadInput("There are no labels to evaluate on; import some, or mark results.")
+        runs = {"plain": learning.judged_run(snapshot.plain, evidence, every, labels)}
+        for model in models:
+            if model != "plain":
+                number = self.number(model)
+                similarity = self._load(number, snapshot)
+                runs[self.title(number)] = learning.judged_run(similarity, evidence, every, labels)
+        return compare(runs, truth, baseline="plain")
+
+    # -- the registry ------------------------------------------------------------
 
     def all(self) -> list[Model]:
         """Every model, oldest first."""

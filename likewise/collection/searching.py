@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,8 +144,11 @@ def picture_surrogate(
     if query.vector is not None:
         vector = as_vector(query.vector, dim=snapshot.dim, name="query vector")
         parts.append(similarity.surrogate(vector.astype(np.float32)))
-    if not parts:
-        return None
+    return sum_of(parts) if parts else None
+
+
+def sum_of(parts: Sequence[Surrogate]) -> Surrogate:
+    """Surrogates of one space, added up."""
     total = parts[0]
     for part in parts[1:]:
         total = total + part

@@ -7,8 +7,10 @@ new one when they next look.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +19,9 @@ from likewise.index.flat import FlatIndex
 from likewise.learners.plain import Plain
 from likewise.store import Generation, Store
 from likewise.types import DataProblem, FloatArray, Hits, IdArray, Index, NotFound, Surrogate
+
+if TYPE_CHECKING:
+    from likewise.learners.marks import Background
 
 MANY_GONE = 256
 
@@ -82,6 +87,8 @@ class Snapshot:
                     reason = str(error)
             if reason:
                 self.degraded = f"{reason} Answers are exact meanwhile; index again to rebuild it."
+        self._background: Background | None = None
+        self._lock = threading.Lock()
         self._arrange(store, rows, row_contents, contents)
 
     def _load(self, generation: Generation) -> tuple[IdArray, IdArray]:
@@ -127,6 +134,19 @@ class Snapshot:
         if not self.generation and not self.degraded:
             self.degraded = f"No index is built yet; {len(fresh):,} pictures were scanned exactly."
 
+    kind: ClassVar[str] = "snapshot"
+
+    @property
+    def space(self) -> str:
+        """Fingerprint of the space."""
+        return self.plain.space.fingerprint if self.plain is not None else ""
+
+    def search_many(
+        self, surrogates: Sequence[Surrogate], k: int, *, among: IdArray | None = None
+    ) -> list[Hits]:
+        """The same as :meth:`search` for several surrogates."""
+        return [self.search(s, k, among=among) for s in surrogates]
+
     @property
     def is_complete(self) -> bool:
         """Whether the generation holds exactly the items that can be found."""
@@ -160,6 +180,15 @@ class Snapshot:
         if len(self._row_of) == len(self._codes) == len(ids):
             return ids, np.asarray(self._codes)
         return ids, self.codes(ids) if len(ids) else np.zeros((0, self.dim), np.float32)
+
+    def background(self) -> Background | None:
+        """How the collection's pictures vary; computed once, when marks first need it."""
+        with self._lock:
+            if self._background is None and self.plain is not None and len(self):
+                from likewise.learners.marks import Background
+
+                self._background = Background.of(self.all_codes()[1], self.plain.w0)
+            return self._background
 
     def holds(self, item: int) -> bool:
         """Whether an item can be found by picture."""

@@ -10,10 +10,18 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.queries import Query
-from likewise.collection.searching import QueryPictures
+from likewise.collection.searching import QueryPictures, sum_of
 from likewise.collection.snapshot import Snapshot
-from likewise.store import Store, as_file
-from likewise.types import BadInput, Judgement, JudgementKind, NotFound, QueryRef, Surrogate
+from likewise.store import Store, as_file, as_key
+from likewise.types import (
+    BadInput,
+    Judgement,
+    JudgementKind,
+    NotFound,
+    QueryRef,
+    Similarity,
+    Surrogate,
+)
 
 
 class Teaching:
@@ -131,6 +139,35 @@ class Teaching:
         write_judgements(log, path, **options)
         return len(log)
 
+    # -- whom to ask what --------------------------------------------------------
+
+    def candidates(self, query: Query, count: int = 20, *, seed: int = 0) -> list[int]:
+        """Items worth judging for a query: nearest, farther out and random, none judged yet.
+
+        Where the nearest results are all relevant there is nothing to learn from them, so
+        half of the candidates come from a wider ring and from anywhere.
+        """
+        snapshot = self._snapshot()
+        if snapshot.plain is None:
+            return []
+        total = sum_of(
+            [
+                snapshot.plain.surrogate(self._pictures.vector(e.ref, snapshot)) * e.weight
+                for e in query.examples
+            ]
+        )
+        judged = set(self._store.items.ids([as_key(p) for p in self.marks(query)]).values())
+        own = set(self._store.items.ids([as_key(p) for p in query.own_items]).values())
+        hits = snapshot.search(total, 12 * count + len(judged) + len(own))
+        ranked = [i for i in hits.ids.tolist() if i not in judged | own]
+        rng = np.random.default_rng(seed)
+        near = ranked[: (count + 1) // 2]
+        ring = ranked[len(near) : 10 * count]
+        wide = [ring[i] for i in sorted(rng.permutation(len(ring))[: count // 3].tolist())]
+        taken = {*near, *wide, *judged, *own}
+        rest = [i for i in rng.permutation(snapshot.all_codes()[0]).tolist() if i not in taken]
+        return [*near, *wide, *rest[: max(0, count - len(near) - len(wide))]][:count]
+
     # -- marks at work -----------------------------------------------------------
 
     def marks(self, query: Query) -> dict[str, float]:
@@ -154,7 +191,44 @@ class Teaching:
         self._read_to = newest
 
     def refit(
-        self, query: Query, surrogate: Surrogate, snapshot: Snapshot
+        self,
+        query: Query,
+        surrogate: Surrogate | None,
+        snapshot: Snapshot,
+        similarity: Similarity,
     ) -> tuple[Surrogate, int] | None:
-        """The query's surrogate refitted from its own marks, and how many there are."""
-        return None
+        """The query's surrogate refitted from its own marks, and how many there are.
+
+        None where nothing was marked.  Words alone have no surrogate: then the relevant
+        pictures make one.
+        """
+        if query.vector is not None and not query.examples:
+            return None
+        marks = self.marks(query)
+        known = self._store.items.ids([as_key(path) for path in marks])
+        grades = {
+            known[key]: 1.0 if value > 0 else -1.0
+            for path, value in marks.items()
+            if (key := as_key(path)) in known and snapshot.holds(known[key])
+        }
+        if not grades:
+            return None
+        from likewise.learners.marks import MarkedQuery
+
+        ids = np.array(sorted(grades), dtype=np.int64)
+        signs = np.array([grades[i] for i in ids.tolist()])
+        codes = snapshot.codes(ids)
+        if surrogate is None:
+            if not (signs > 0).any():
+                return None
+            surrogate = sum_of([similarity.surrogate(x) for x in codes[signs > 0]])
+        own = self._store.items.ids([as_key(path) for path in query.own_items])
+        refitted = MarkedQuery(similarity, snapshot.background()).graded(
+            surrogate,
+            codes,
+            signs,
+            index=snapshot,
+            codes=snapshot.codes,
+            marked_ids=np.array([*ids.tolist(), *own.values()], dtype=np.int64),
+        )
+        return refitted, len(ids)

@@ -15,45 +15,62 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.features.colour import Correlogram, HsvHistogram, SpatialColour
-from likewise.features.deep import Deep, Logits, Network
-from likewise.features.gist import Gist
-from likewise.features.onnx_file import OnnxFile
-from likewise.features.pictures import Batch, Picture
-from likewise.features.shape import Shape
-from likewise.features.texture import Texture
 from likewise.types import BadInput, Features
 
-__all__ = ["DEFAULT", "REGISTRY", "Batch", "FeatureSet", "feature_set"]
+if TYPE_CHECKING:
+    from likewise.features.deep import Network
+    from likewise.features.pictures import Picture
+
+__all__ = ["DEFAULT", "REGISTRY", "FeatureSet", "feature_set"]
 
 DEFAULT = ("deep", "logits", "colour", "texture", "shape")
 """Blocks of the default space."""
 
 ONNX = "onnx:"
+BOTH = ("deep", "logits")
+"""Blocks that one pass of the network gives."""
 
 
-class Colour(Correlogram):
-    """The colour block of the default space: the correlogram, the best of the three."""
+def _plain(module: str, name: str) -> Callable[[Network], Features]:
+    """A block that needs no network; its module is imported when the block is made."""
 
-    name = "colour"
+    def make(network: Network) -> Features:
+        feature: Features = _imported(module, name)()
+        return feature
+
+    return make
+
+
+def _deep(name: str) -> Callable[[Network], Features]:
+    def make(network: Network) -> Features:
+        feature: Features = _imported("deep", name)(network)
+        return feature
+
+    return make
+
+
+def _imported(module: str, name: str) -> Any:
+    return getattr(import_module(f"likewise.features.{module}"), name)
 
 
 REGISTRY: Mapping[str, Callable[[Network], Features]] = MappingProxyType(
     {
-        "deep": Deep,
-        "logits": Logits,
-        "colour": lambda network: Colour(),
-        "hsv_histogram": lambda network: HsvHistogram(),
-        "spatial_colour": lambda network: SpatialColour(),
-        "correlogram": lambda network: Correlogram(),
-        "texture": lambda network: Texture(),
-        "shape": lambda network: Shape(),
-        "gist": lambda network: Gist(),
+        "deep": _deep("Deep"),
+        "logits": _deep("Logits"),
+        "colour": _plain("colour", "Colour"),
+        "hsv_histogram": _plain("colour", "HsvHistogram"),
+        "spatial_colour": _plain("colour", "SpatialColour"),
+        "correlogram": _plain("colour", "Correlogram"),
+        "texture": _plain("texture", "Texture"),
+        "shape": _plain("shape", "Shape"),
+        "gist": _plain("gist", "Gist"),
     }
 )
 """Block name to a function that makes it; the network is shared by the blocks that need it."""
@@ -93,14 +110,15 @@ class FeatureSet:
 
     def __call__(self, pictures: Sequence[Picture]) -> dict[str, NDArray[np.float32]]:
         """One float32 matrix a block, one row a picture."""
+        from likewise.features.pictures import Batch
+
         batch = Batch.of(pictures)
         out: dict[str, NDArray[np.float32]] = {}
         for feature in self._features:
-            if isinstance(feature, Deep | Logits):
-                if feature.name not in out:
-                    out["deep"], out["logits"] = self._network.both(batch)
-            else:
+            if feature.name not in BOTH:
                 out[feature.name] = feature(batch)
+            elif feature.name not in out:
+                out.update(zip(BOTH, self._network.both(batch)))
         return {name: out[name] for name in self.names}
 
 
@@ -122,6 +140,9 @@ def feature_set(
         raise BadInput("Name at least one block of features, as a list of names.")
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise BadInput(f"threads must be a whole number of at least 1, not {threads!r}.")
+    from likewise.features.deep import Network
+    from likewise.features.onnx_file import OnnxFile
+
     network = Network(precision, threads=threads)
     features: list[Features] = []
     for name in names:

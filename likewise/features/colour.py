@@ -33,7 +33,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.features.pictures import SIDE, Batch, Picture
+from likewise.features.pictures import SIDE, Batch, Picture, pooled_cells
 
 COLOURS = 36
 DISTANCES = (1, 3, 5, 7)
@@ -65,7 +65,7 @@ class SpatialColour:
         """One row of 756 a picture: the whole, then quarters, then sixteenths, row by row."""
         colours = quantised(Batch.of(pictures))
         finest = _cells(colours, LEVELS[-1][0])
-        rows = [weight * _merged(finest, side).reshape(len(colours), -1) for side, weight in LEVELS]
+        rows = [weight * pooled_cells(finest, side) for side, weight in LEVELS]
         return np.concatenate(rows, axis=1).astype(np.float32)
 
 
@@ -82,20 +82,23 @@ class Correlogram:
         return np.concatenate([_again(colours, d) for d in DISTANCES], axis=1)
 
 
+class Colour(Correlogram):
+    """The colour block of the default space: the correlogram, the best of the three."""
+
+    name: ClassVar[str] = "colour"
+
+
 def quantised(batch: Batch) -> NDArray[np.uint8]:
     """The number of its colour (0-35) for every pixel: n x 128 x 128."""
-    return _quantise(batch.squashed(SIDE))
+    colours: NDArray[np.uint8] = _quantise(batch.squashed(SIDE))
+    return colours
 
 
 def _cells(colours: NDArray[np.uint8], side: int) -> NDArray[np.float64]:
     """Histograms of side x side cells as shares of the whole picture: n x side x side x 36."""
-    return _count(colours, side) / (colours.shape[1] * colours.shape[2])
-
-
-def _merged(cells: NDArray[np.float64], side: int) -> NDArray[np.float64]:
-    n, fine = cells.shape[:2]
-    step = fine // side
-    return cells.reshape(n, side, step, side, step, COLOURS).sum(axis=(2, 4))
+    counts: NDArray[np.int64] = _count(colours, side)
+    shares: NDArray[np.float64] = np.divide(counts, colours.shape[1] * colours.shape[2])
+    return shares
 
 
 @numba.njit(cache=True)
@@ -115,7 +118,7 @@ def _quantise(pictures: Any) -> Any:
                     out[i, y, x] = 0
                     continue
                 if 5 * spread < most:  # saturation < .2
-                    out[i, y, x] = min(1 + 7 * (most - 51) // 205, 7)
+                    out[i, y, x] = min(1 + 7 * (most - 51) // 204, 7)
                     continue
                 if most == r:
                     hue = 60.0 * (g - b) / spread

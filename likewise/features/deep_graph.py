@@ -137,7 +137,8 @@ def build(weights: Weights, precision: str = "float32", *, show: bool = False) -
     ]
     if show:
         outputs += [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in graph.open
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", None, None, None])
+            for name in graph.open
         ]
     pictures = helper.make_tensor_value_info("pictures", TensorProto.UINT8, ["n", SIZE, SIZE, 3])
     model = helper.make_model(
@@ -236,11 +237,14 @@ class _Graph:
     ) -> None:
         """Weights with one scale a channel, and the bias in units of input times weight."""
         name = layer.name
-        scale = (np.abs(kernel).max(axis=(1, 2, 3)).clip(1e-8) / 127).astype(np.float32)
+        source = self.scale[layer.source]
+        scale = np.abs(kernel).max(axis=(1, 2, 3)) / 127
+        # a channel with hardly any weights still needs a unit in which its bias fits int32
+        scale = np.maximum(scale, np.abs(bias) / source / 2**30 + 1e-12).astype(np.float32)
         rounded = np.rint(kernel / scale[:, None, None, None]).clip(-127, 127).astype(np.int8)
         self.constant(name + ".w8", rounded)
         self.dequantise(name + ".w8", name + ".w", scale, np.zeros(len(scale), np.int8), axis=0)
-        unit = (np.float32(self.scale[layer.source]) * scale).astype(np.float32)
+        unit = np.float32(source) * scale
         self.constant(name + ".b32", np.rint(bias / unit).astype(np.int32))
         zero = np.zeros(len(scale), np.int32)
         self.dequantise(name + ".b32", name + ".b", unit, zero, axis=0)

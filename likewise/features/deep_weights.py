@@ -30,7 +30,10 @@ from likewise.types import DataProblem, MissingExtra
 SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
-STORAGES = {"torch FloatStorage": np.dtype("<f4"), "torch LongStorage": np.dtype("<i8")}
+STORAGES: dict[str, np.dtype[Any]] = {
+    "torch FloatStorage": np.dtype("<f4"),
+    "torch LongStorage": np.dtype("<i8"),
+}
 ORDERED_DICT = "collections OrderedDict"
 REBUILD = "torch._utils _rebuild_tensor_v2"
 
@@ -131,9 +134,10 @@ def _read_numbers(stream: BinaryIO, dtype: np.dtype[Any] | None) -> NDArray[Any]
 
 def _view(tensor: _Tensor, numbers: NDArray[Any]) -> NDArray[np.float32]:
     """The tensor's own copy of its numbers, after a check that the strides stay inside."""
-    steps = [(n - 1) * step for n, step in zip(tensor.shape, tensor.stride, strict=True)]
+    steps = [(n - 1) * step for n, step in zip(tensor.shape, tensor.stride)]
     if (
-        min(tensor.shape, default=1) < 1
+        len(tensor.shape) != len(tensor.stride)
+        or min(tensor.shape, default=1) < 1
         or min((tensor.offset, *tensor.stride)) < 0
         or tensor.offset + sum(steps) >= len(numbers)
     ):
@@ -158,7 +162,7 @@ _SHORT_TUPLE = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 def _read_values(stream: BinaryIO) -> Any:
     """Follow one pickle's instructions up to its end; return the value on top."""
     stack: list[Any] = []
-    memo: dict[int, Any] = {}
+    memo: dict[Any, Any] = {}
     try:
         for opcode, argument, _ in pickletools.genops(stream):
             name = opcode.name

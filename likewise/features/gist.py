@@ -64,7 +64,7 @@ def prefiltered(grey: NDArray[np.float32]) -> NDArray[np.float32]:
     blur = _blur(image.shape[1])
     sharp = image - _filtered(image, blur)
     deviation = np.sqrt(np.maximum(_filtered(sharp * sharp, blur), 0.0))
-    return sharp / (np.float32(0.2) + deviation)
+    return np.asarray(sharp / (np.float32(0.2) + deviation), dtype=np.float32)
 
 
 def _filtered(image: NDArray[np.float32], gain: NDArray[np.float32]) -> NDArray[np.float32]:

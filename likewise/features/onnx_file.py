@@ -9,8 +9,7 @@
 ===========  =========================================================================
 size         side of the square input, or [height, width]
 resize       ``squash`` to the size, or ``shortest``: scale the shorter side to it
-crop         with ``shortest``: cut the centre (true), or pad the longer side never:
-             must be true
+crop         true with ``shortest``: the centre is cut out; false with ``squash``
 mean, std    a channel's mean and deviation for values in [0, 1]
 layout       ``NCHW`` or ``NHWC``
 output       name of the output that holds one vector a picture
@@ -28,7 +27,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,13 +145,14 @@ class OnnxFile:
         Threads of one pass.
     """
 
+    name: ClassVar[str] = "onnx"
+
     def __init__(self, path: Path | str, *, threads: int = 1) -> None:
         self.path = Path(path)
         self.threads = threads
         if not self.path.is_file():
             raise NotFound(f"There is no ONNX file {self.path}; check the name after 'onnx:'.")
         self.settings = Preprocessing.read(self.path.with_suffix(".json"))
-        self.name = "onnx"
         self._session: Any = None
         self._dim: int | None = None
         self._version: str | None = None

@@ -67,7 +67,7 @@ class Batch(Sequence[Picture]):
     def grey(self, side: int = SIDE) -> NDArray[np.float32]:
         """Luma of :meth:`squashed` in [0, 1]."""
         if side not in self._grey:
-            grey = self.squashed(side) @ (GREY / 255)
+            grey: NDArray[np.float32] = (self.squashed(side) @ (GREY / 255)).astype(np.float32)
             grey.setflags(write=False)
             self._grey[side] = grey
         return self._grey[side]
@@ -89,9 +89,10 @@ def squash(picture: Picture, height: int, width: int) -> Picture:
     h, w = picture.shape[:2]
     if (min(h, height), min(w, width)) != (h, w):
         small = (min(w, width), min(h, height))
-        picture = cv2.resize(picture, small, interpolation=cv2.INTER_AREA)
+        picture = np.asarray(cv2.resize(picture, small, interpolation=cv2.INTER_AREA), np.uint8)
     if picture.shape[:2] != (height, width):
-        picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_LINEAR)
+        large = (width, height)
+        picture = np.asarray(cv2.resize(picture, large, interpolation=cv2.INTER_LINEAR), np.uint8)
     return picture
 
 
@@ -99,6 +100,15 @@ def squash_bicubic(picture: Picture, height: int, width: int) -> Picture:
     """Resize to exactly this size by a bicubic filter that widens when it shrinks."""
     image = Image.fromarray(picture).resize((width, height), Image.Resampling.BICUBIC)
     return np.asarray(image)
+
+
+def pooled_cells(cells: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    """Histograms (n x fine x fine x bins) added up over side x side larger cells, flattened."""
+    n, fine, _, bins = cells.shape
+    step = fine // side
+    merged = cells.reshape(n, side, step, side, step, bins).sum(axis=(2, 4))
+    flat: NDArray[np.float64] = merged.reshape(n, side * side * bins)
+    return flat
 
 
 def _checked(picture: Picture, number: int) -> Picture:

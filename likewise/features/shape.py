@@ -23,7 +23,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.features.pictures import SIDE, Batch, Picture
+from likewise.features.pictures import SIDE, Batch, Picture, pooled_cells
 
 BINS = 8
 LEVELS = (1, 2, 4, 8)
@@ -45,18 +45,12 @@ class Shape:
             along_x = cv2.Scharr(smooth, cv2.CV_32F, 1, 0, scale=1 / 32)
             along_y = cv2.Scharr(smooth, cv2.CV_32F, 0, 1, scale=1 / 32)
             finest[i] = _votes(along_x, along_y, LEVELS[-1])
-        rows = [_merged(finest, side).reshape(len(grey), -1) for side in LEVELS]
+        rows = [pooled_cells(finest, side) for side in LEVELS]
         out = np.concatenate(rows, axis=1)
         total = out.sum(axis=1, keepdims=True)
         # rounding noise of a flat picture is no edge
         out = np.where(total > 1e-3, out / np.maximum(total, 1e-3), 0.0)
         return out.astype(np.float32)
-
-
-def _merged(cells: NDArray[np.float64], side: int) -> NDArray[np.float64]:
-    n, fine = cells.shape[:2]
-    step = fine // side
-    return cells.reshape(n, side, step, side, step, BINS).sum(axis=(2, 4))
 
 
 @numba.njit(cache=True)

@@ -70,6 +70,12 @@ def _halves(images: Images, axis: int) -> tuple[Images, Images]:
     even, odd = moved[..., 0::2], moved[..., 1::2]
     next_even, next_odd = np.roll(even, -1, axis=-1), np.roll(odd, -1, axis=-1)
     taps = (even, odd, next_even, next_odd)
-    low = sum(tap * np.float32(c) for tap, c in zip(taps, LOW))
-    high = sum(tap * np.float32(c) for tap, c in zip(taps, HIGH))
+    low, high = (_combined(taps, filter_) for filter_ in (LOW, HIGH))
     return np.moveaxis(low, -1, axis), np.moveaxis(high, -1, axis)
+
+
+def _combined(taps: tuple[Images, ...], filter_: NDArray[np.float64]) -> Images:
+    out: Images = np.zeros_like(taps[0])
+    for tap, weight in zip(taps, filter_):
+        out += tap * np.float32(weight)
+    return out

@@ -176,15 +176,13 @@ class BaseIndex(ABC):
             Ids and true scores (side columns and offset included), best first, ties by
             ascending id.
         """
-        return self.search_many((surrogate,), k, among=among)[0]
+        return self._answer((surrogate,), *self._room(k, among))[0]
 
     def search_many(
         self, surrogates: Sequence[Surrogate], k: int, *, among: Any = None
     ) -> list[Hits]:
         """The ``k`` best items for each of several surrogates; see :meth:`search`."""
-        k = check_k(k)
-        rows = None if among is None else self._rows(among)
-        k = min(k, len(self) if rows is None else len(rows))
+        k, rows = self._room(k, among)
         at_a_time = max(1, BLOCK_BYTES // (8 * (self._dim + 1)))
         hits: list[Hits] = []
         for start in range(0, len(surrogates), at_a_time):
@@ -234,6 +232,11 @@ class BaseIndex(ABC):
 
     # -- inside -------------------------------------------------------------
 
+    def _room(self, k: int, among: Any) -> tuple[int, IdArray | None]:
+        """How many hits there can be, and the rows they may come from."""
+        rows = None if among is None else self._rows(among)
+        return min(check_k(k), len(self._ids) if rows is None else len(rows)), rows
+
     def _answer(self, surrogates: Sequence[Surrogate], k: int, rows: IdArray | None) -> list[Hits]:
         asked, offsets = self._asked(surrogates)
         if k == 0:
@@ -247,6 +250,8 @@ class BaseIndex(ABC):
             order = np.lexsort((ids, -scores))
             ids, scores = (np.take_along_axis(a, order, axis=1) for a in (ids, scores))
             scores += offsets[:, None]
+        if len(ids) == 1:
+            return [Hits(ids[0], scores[0])]
         return [Hits(i, s) for i, s in zip(ids, scores)]
 
     def _best_of_some(

@@ -56,7 +56,7 @@ def write_folder(folder: Path, manifest: Mapping[str, Any], writers: Mapping[str
             _sync(aside / name)
             files[name] = _checksum(aside / name)
         entry = {"format": FORMAT, **manifest, "files": files}
-        text = json.dumps({**entry, "sha256": _digest(entry)}, indent=1) + "\n"
+        text = json.dumps({**entry, "sha256": _digest(entry)}, indent=1)
         (aside / MANIFEST).write_text(text, encoding="utf-8")
         _sync(aside / MANIFEST)
         _sync(aside)

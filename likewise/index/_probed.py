@@ -139,7 +139,7 @@ class ProbedIndex(BaseIndex):
         whole sample.
         """
         if groups is None:
-            groups = self._halves(np.random.default_rng(seed))
+            groups = self._halves(np.random.default_rng(seed), codes)
         if probes is not None:
             self._set_probes(probes)
         if not groups:
@@ -167,12 +167,14 @@ class ProbedIndex(BaseIndex):
             for group, (_, scores) in zip(groups, true)
         )
 
-    def _halves(self, rng: np.random.Generator) -> list[NDArray[np.float32]]:
+    def _halves(
+        self, rng: np.random.Generator, codes: NDArray[np.float32] | None
+    ) -> list[NDArray[np.float32]]:
         """Items as they are, and items under weights such as learning gives."""
         if not len(self):
             return []
         rows = np.sort(rng.choice(len(self), min(len(self), SAMPLE), replace=False))
-        items = self._items(rows)
+        items = self._items(rows) if codes is None else codes[rows]
         plain = items.copy()
         plain[:, self._dim :] = 0.0
         halves = [plain, learned_like(items, self._dim, rng)]

@@ -69,14 +69,15 @@ def probes_for(ranks: IdArray, recall: float) -> int:
         For each query (row) and each of its true hits, the rank (from 0) of the cell in
         which the hit lies: with ``p`` probes it is found when its rank is below ``p``.
     recall
-        The share to reach; one standard error of the sample is kept in hand.
+        The share to reach; two standard errors of the sample are kept in hand, because queries
+        that are no items are a little harder than the sample.
     """
     most = int(ranks.max(initial=0)) + 1
     low, high = 1, most
     while low < high:
         middle = (low + high) // 2
         found = (ranks < middle).mean(axis=1)
-        in_hand = found.std() / math.sqrt(len(found))
+        in_hand = 2 * found.std() / math.sqrt(len(found))
         if found.mean() - in_hand >= recall:
             high = middle
         else:

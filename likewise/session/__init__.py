@@ -1,1 +1,21 @@
 """Target search: rounds, drags to orderings, learned metric, next round."""
+
+from likewise.session.holdings import ArrayHoldings, Holdings, MemoryRounds, Rounds
+from likewise.session.session import TargetSession
+from likewise.session.settings import Board, Settings
+from likewise.session.simulate import Simulated, simulate
+from likewise.session.start import Kept, kept_metrics
+
+__all__ = [
+    "ArrayHoldings",
+    "Board",
+    "Holdings",
+    "Kept",
+    "MemoryRounds",
+    "Rounds",
+    "Settings",
+    "Simulated",
+    "TargetSession",
+    "kept_metrics",
+    "simulate",
+]

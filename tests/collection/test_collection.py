@@ -304,3 +304,71 @@ def test_two_writers_at_once_the_second_is_told_who(collection, folder):
 
     with pytest.raises(Busy, match=str(os.getpid())):
         likewise.open(folder, write=True)
+
+
+def test_one_mark_changes_this_search_at_once_and_undo_brings_it_back(collection):
+    query = collection.query(1)
+    before = collection.ask(query, k=47)
+    wanted, unwanted = int(before.ids[20]), int(before.ids[0])
+    collection.teaching.mark(query, [wanted])
+    after = collection.ask(query, k=47)
+    assert after.marks == 1
+    assert list(after.ids).index(wanted) < 20
+    collection.teaching.mark(query, [unwanted], relevant=False)
+    twice = collection.ask(query, k=47)
+    assert twice.marks == 2
+    assert list(twice.ids).index(unwanted) > 0
+    plain = collection.ask(query, k=47, use_marks=False)
+    assert plain.ids.tolist() == before.ids.tolist()
+    collection.teaching.undo()
+    collection.teaching.undo()
+    again = collection.ask(query, k=47)
+    assert again.marks == 0
+    assert again.ids.tolist() == before.ids.tolist()
+
+
+def test_the_latest_mark_of_an_item_counts(collection):
+    query = collection.query(1)
+    collection.teaching.mark(query, [5])
+    collection.teaching.mark(query, [5], relevant=False)
+    assert list(collection.teaching.marks(query).values()) == [0.0]
+
+
+def test_marks_on_words_find_pictures_that_carry_none(collection):
+    query = collection.query(text="swatch-0001")
+    assert collection.ask(query, k=10).ids.tolist() == [1]
+    collection.teaching.mark(query, [1])
+    answer = collection.ask(query, k=10)
+    assert len(answer) == 10
+    assert answer.results[0].item == 1
+
+
+def test_marks_of_an_uploaded_picture_survive_reopening(folder, tmp_path):
+    copy = tmp_path / "outside.png"
+    Image.new("RGB", (40, 30), (200, 30, 30)).save(copy)
+    with likewise.open(folder, write=True) as collection:
+        collection.teaching.mark(collection.query(copy), [7])
+    with likewise.open(folder) as collection:
+        assert collection.search(copy, k=5).marks == 1
+
+
+def test_a_request_sent_twice_is_written_once(collection):
+    query = collection.query(1)
+    first = collection.teaching.mark(query, [2], keys=["k1"])
+    assert collection.teaching.mark(query, [2], keys=["k1"]) == first
+    assert len(collection.store.judgements) == 1
+
+
+def test_judgements_travel_through_a_file(collection, tmp_path):
+    collection.teaching.mark(collection.query(1), [2, 3])
+    collection.teaching.order(collection.query(4), [5, 6, 7])
+    assert collection.teaching.write(tmp_path / "log.jsonl") == 3
+    for _ in range(3):
+        collection.teaching.undo()
+    with open(tmp_path / "log.jsonl", "a", encoding="utf-8") as file:
+        file.write("not json\n")
+    count, problems = collection.teaching.read(tmp_path / "log.jsonl")
+    assert count == 3
+    assert len(problems) == 1
+    marks = collection.teaching.marks(collection.query(1))
+    assert marks == {collection.item(2).file: 1.0, collection.item(3).file: 1.0}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from benchmarks.clarabel_peer import solve_full_dual
+from benchmarks.clarabel_peer import solve_full_dual, state
 from likewise.solvers import top_precision_reference as reference
 from likewise.solvers.top_precision import Pairs, mean_top_precision, objective, solve
 from likewise.solvers.top_precision_fast import descend
@@ -54,7 +54,7 @@ def test_objective_and_measure_are_the_equations(diagonal, seed):
 def test_agrees_with_a_qp_solver_on_the_full_dual(diagonal, lam, cost):
     z, x, relevance = problem(int(1e4 * cost), unknown=0.1)
     prior = a_prior(4, diagonal, lam)
-    w, value = solve_full_dual(z, x, relevance, prior, cost)
+    w, value = solve_full_dual(state(z, x, relevance, prior, cost))
     fit = solve(
         z, x, relevance, cost=cost, prior=prior, diagonal=diagonal, tolerance=1e-9, rounds=5000
     )
@@ -138,6 +138,8 @@ def test_an_index_that_misses_items_costs_time_not_truth():
             top[i, : len(best)] = best
         return top
 
+    blind = solve(z, x, relevance, prior=np.eye(5), find=lambda v, k: np.full((12, k), -1))
+    assert blind.relative_gap <= 1e-2
     exact = solve(z, x, relevance, prior=np.eye(5), tolerance=1e-4)
     found = solve(z, x, relevance, prior=np.eye(5), tolerance=1e-4, find=find)
     assert found.relative_gap <= 1e-4

@@ -27,10 +27,11 @@ def test_twenty_kills_lose_nothing_and_sabotage_is_caught(
 ) -> None:
     report = Report("crash", quick=True)
     main(report)
-    ours, control = report.rows
+    ours, command, control = report.rows
     assert ours["kills"] == 20
     assert ours["acknowledged"] > 20
-    assert ours["lost"] == ours["damage"] == ours["wrong_probes"] == 0
+    for row in (ours, command):
+        assert row["lost"] == row["damage"] == row["wrong_probes"] == 0
     assert control["damage"] > 0
     assert "Nothing was lost; the sabotaged order was caught" in capsys.readouterr().out
 

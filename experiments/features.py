@@ -1,0 +1,250 @@
+"""Which features, reduced how, with which plain weights: each block alone, pairs, all, the default.
+
+Queries of the test part search the training part.  An item is relevant when it has the query's
+category (Corel5k) or class (CIFAR-10), or when the captions of both (Flickr8k) share at least
+two content words.  Scores are weighted sums of block cosines, as in the product's plain
+similarity; MAP is over the whole ranking.
+
+    python -m experiments.features --json results/features.json
+
+``reduction`` rows compare ways to reduce one block on its own; ``weights`` rows compare weights
+of the blocks, each reduced as the default space does.  Vectors are kept in the cache folder, so
+that a second run takes no pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from snowballstemmer import stemmer
+
+from experiments.report import Report, run
+from likewise.collection.defaults import FEATURES, SPECS, WEIGHTS
+from likewise.datasets import load_cifar10, load_corel5k, load_flickr8k, swatches
+from likewise.evaluation import Ranked, Relevance, evaluate, rank
+from likewise.features import REGISTRY, feature_set
+from likewise.features.deep_graph import cache_folder
+from likewise.spaces import Blocks, BlockSpec
+
+MEASURES = ("map", "p1", "p10")
+SETS = ("corel5k", "flickr8k", "cifar10")
+CHUNK = 250
+SAMPLE = 10_000
+OTHER_COLOURS = ("hsv_histogram", "spatial_colour")
+Rows = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Queries and items of one set: vectors by block, and which items are relevant."""
+
+    name: str
+    queries: Mapping[str, Rows]
+    items: Mapping[str, Rows]
+    relevance: Relevance
+
+
+# --------------------------------------------------------------------------
+# The sets
+
+
+def task(name: str, blocks: Sequence[str], report: Report) -> Task:
+    """The queries, items and relevance of a set."""
+    if name == "swatches":
+        drawn = swatches(96, size=64, seed=report.seed)
+        pictures: Any = drawn.render_all(jobs=1)
+        test = np.arange(len(pictures)) % 4 == 0
+        labels: Any = drawn.truth["motif"]
+    elif name == "corel5k":
+        corel = load_corel5k()
+        pictures, labels, test = corel.pictures, corel.labels, corel.is_test
+    elif name == "cifar10":
+        cifar = load_cifar10()
+        pictures, labels, test = cifar.pictures, cifar.labels, cifar.is_test
+    else:
+        flickr = load_flickr8k()
+        pictures, labels = flickr.pictures, content_words(flickr.captions)
+        test = flickr.split == "test"
+    asked = np.flatnonzero(test)
+    limit = report.settings.get("queries") or len(asked)
+    asked, held = asked[:limit], np.flatnonzero(~test)
+    if labels.ndim == 1:
+        relevance = Relevance.from_labels(labels[asked], labels[held])
+    else:
+        relevance = Relevance.from_matrix(labels[asked] @ labels[held].T >= 2)
+    vectors = extracted(name, pictures, blocks, keep=name != "swatches")
+    return Task(
+        name,
+        {block: rows[asked] for block, rows in vectors.items()},
+        {block: rows[held] for block, rows in vectors.items()},
+        relevance,
+    )
+
+
+def content_words(captions: Sequence[Sequence[str]]) -> NDArray[np.float32]:
+    """Pictures by words: stems in two or more of a picture's captions, in under 15 % of all."""
+    stems = stemmer("english")
+    words = []
+    for texts in captions:
+        count = Counter(
+            word for text in texts for word in set(stems.stemWords(_WORD.findall(text.lower())))
+        )
+        words.append({word for word, times in count.items() if times >= 2})
+    spread = Counter(word for found in words for word in found)
+    kept = sorted(w for w, times in spread.items() if 2 <= times < 0.15 * len(words))
+    column = {word: i for i, word in enumerate(kept)}
+    out = np.zeros((len(words), len(kept)), dtype=np.float32)
+    for row, found in zip(out, words):
+        row[[column[word] for word in found if word in column]] = 1
+    return out
+
+
+_WORD = re.compile("[a-z]{3,}")
+
+
+def extracted(
+    name: str, pictures: Sequence[Any], blocks: Sequence[str], *, keep: bool
+) -> dict[str, Rows]:
+    """Vectors of all pictures, one file a block in the cache folder."""
+    folder = cache_folder() / "experiments"
+    versions = feature_set(blocks).versions
+    files = {block: folder / f"{name}-{block}-{versions[block]}.npy" for block in blocks}
+    missing = [block for block in blocks if not files[block].is_file()] if keep else blocks
+    made: dict[str, list[Rows]] = {block: [] for block in missing}
+    if missing:
+        features = feature_set(missing, threads=2)
+        for at in range(0, len(pictures), 64):
+            part = [pictures[i] for i in range(at, min(at + 64, len(pictures)))]
+            for block, rows in features(part).items():
+                made[block].append(rows)
+    out = {block: np.concatenate(parts) for block, parts in made.items()}
+    if keep:
+        folder.mkdir(parents=True, exist_ok=True)
+        for block, rows in out.items():
+            np.save(files[block], rows)
+    return {block: out[block] if block in out else np.load(files[block]) for block in blocks}
+
+
+# --------------------------------------------------------------------------
+# Measuring
+
+
+def measured(queries: Rows, items: Rows, weights: NDArray[Any], task: Task) -> dict[str, float]:
+    """MAP, precision@1 and @10 of the weighted dot product."""
+    weighted = (queries * weights).astype(np.float32)
+    parts: list[Ranked] = []
+    for at in range(0, len(queries), CHUNK):
+        part = slice(at, min(at + CHUNK, len(queries)))
+        relevant = replace(
+            task.relevance,
+            start=task.relevance.start[part],
+            stop=task.relevance.stop[part],
+        )
+        parts.append(rank(weighted[part] @ items.T, relevant))
+    return evaluate(Ranked.join(parts), MEASURES)
+
+
+def unit(rows: Rows) -> Rows:
+    """Rows of unit length."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(length, 1e-12), dtype=np.float32)
+
+
+def variants(default: BlockSpec, raw_dim: int) -> Iterator[BlockSpec]:
+    """The default reduction of a block and its neighbours, one step away each."""
+    yield default
+    for dim in (32, 64, 96, 128, 192):
+        if dim != default.dim and dim <= raw_dim:
+            yield replace(default, dim=dim)
+    yield replace(default, power=0.5 if default.power == 1.0 else 1.0)
+    yield replace(default, unit_first=not default.unit_first)
+    yield replace(default, centre=not default.centre)
+    for whiten in (0.0, 0.25, 0.5, 1.0):
+        if whiten != default.whiten:
+            yield replace(default, whiten=whiten)
+
+
+def reductions(task: Task, block: str, report: Report) -> None:
+    """One block alone: raw cosine, the default reduction, and the ways around it."""
+    queries, items = task.queries[block], task.items[block]
+    ones = np.ones(items.shape[1])
+    found = measured(unit(queries), unit(items), ones, task)
+    report.row(method="reduction", set=task.name, block=block, how="raw cosine", **found)
+    default = SPECS.get(block, SPECS["colour"])
+    seen = set()
+    for spec in variants(default, items.shape[1]):
+        spec = replace(spec, dim=min(spec.dim, items.shape[1]))
+        if spec in seen:
+            continue
+        seen.add(spec)
+        space = Blocks.fit({block: items}, {block: spec}, sample=SAMPLE, seed=report.seed)
+        q, x = (space.transform({block: rows}) for rows in (queries, items))
+        found = measured(q, x, np.ones(space.dim), task)
+        how = (
+            f"{spec.dim} power {spec.power:g} unit {spec.unit_first:d} "
+            f"centre {spec.centre:d} whiten {spec.whiten:g}"
+        )
+        report.row(method="reduction", set=task.name, block=block, how=how, **found)
+
+
+def weightings() -> Iterator[tuple[str, dict[str, float]]]:
+    """The weights that are compared."""
+    for block in FEATURES:
+        yield block, {block: 1.0}
+    for a, b in itertools.combinations(FEATURES, 2):
+        yield f"{a} + {b}", {a: 1.0, b: 1.0}
+    yield "equal", dict.fromkeys(FEATURES, 1.0)
+    yield "default", dict(WEIGHTS)
+    for block in FEATURES:
+        for factor in (0.5, 2.0):
+            if WEIGHTS[block] > 0:
+                changed = {**WEIGHTS, block: WEIGHTS[block] * factor}
+                yield f"default, {block} x {factor:g}", changed
+        if WEIGHTS[block] > 0:
+            yield f"default without {block}", {**WEIGHTS, block: 0.0}
+        else:
+            yield f"default with .1 {block}", {**WEIGHTS, block: 0.1}
+
+
+def weights(task: Task, report: Report) -> None:
+    """All weightings in the default space."""
+    specs = {block: SPECS[block] for block in FEATURES}
+    space = Blocks.fit(task.items, specs, sample=SAMPLE, seed=report.seed)
+    queries, items = space.transform(task.queries), space.transform(task.items)
+    for how, chosen in weightings():
+        found = measured(queries, items, space.spread(chosen), task)
+        report.row(method="weights", set=task.name, how=how, **found)
+
+
+def main(report: Report) -> None:
+    """All comparisons on all sets."""
+    names = ("swatches",) if report.quick else (report.settings.get("sets") or SETS)
+    blocks = FEATURES if report.quick else (*FEATURES, *OTHER_COLOURS, "gist")
+    assert set(blocks) <= set(REGISTRY)
+    for name in names:
+        here = task(name, blocks, report)
+        weights(here, report)
+        for block in reduced_blocks(name, blocks):
+            reductions(here, block, report)
+
+
+def reduced_blocks(name: str, blocks: Sequence[str]) -> Sequence[str]:
+    """Blocks whose reductions are compared: none where every row takes thousands of queries."""
+    return {"cifar10": (), "swatches": ("texture",)}.get(name, blocks)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sets", nargs="+", choices=SETS, help="data sets (default: all three)")
+    parser.add_argument("--queries", type=int, metavar="N", help="at most N queries a set")
+
+
+if __name__ == "__main__":
+    run("features", main, __doc__, options=options)

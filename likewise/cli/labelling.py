@@ -1,0 +1,99 @@
+"""Labels without a browser: a loop in the terminal, or class folders as labels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import PurePosixPath
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from likewise.cli.common import (
+    AsJson,
+    Data,
+    Where,
+    emit,
+    item_or_file,
+    opened,
+    plain_errors,
+    printable,
+)
+from likewise.types import BadInput
+
+
+@plain_errors
+def label(
+    query: Annotated[str, typer.Argument(help="The query picture: an item or a file.")],
+    count: Annotated[int, typer.Option("-n", help="How many candidates.")] = 10,
+    person: Annotated[str, typer.Option(help="Who says so.")] = "",
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge candidates of a query one by one: y(es), n(o), s(kip), u(ndo), q(uit).
+
+    Half of the candidates are the nearest, the others lie farther out, where marks teach most.
+
+    Example: likewise label beach.jpg -n 20
+    """
+    with opened(where, data, write=True) as collection:
+        asked = collection.query(item_or_file(query))
+        candidates = collection.teaching.candidates(asked, count)
+        done: list[int] = []
+        for place, item in enumerate(candidates, start=1):
+            name = printable(str(collection.file(item)))
+            reply = ""
+            while reply not in ("y", "n", "s", "q"):
+                reply = typer.prompt(f"[{place}/{len(candidates)}] {name}  y/n/s/u/q").strip()[:1]
+                if reply == "u" and done:
+                    collection.teaching.undo(done.pop(), person=person, source="cli")
+                    typer.echo("Undone.")
+            if reply == "q":
+                break
+            if reply in ("y", "n"):
+                done += collection.teaching.mark(
+                    asked, [item], reply == "y", person=person, source="cli"
+                )
+    if as_json:
+        emit({"records": done})
+    else:
+        typer.echo(f"{len(done)} marks written; learn from them with: likewise learn labels")
+
+
+@plain_errors
+def folders(
+    queries: Annotated[int, typer.Option(help="Reference queries of each folder.")] = 5,
+    marks: Annotated[int, typer.Option(help="Labels of each query.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the choice.")] = 0,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take class folders as labels: a picture is relevant to those of its own folder.
+
+    Example: likewise judgements folders --queries 10
+    """
+    rng = np.random.default_rng(seed)
+    written = 0
+    with opened(where, data, write=True) as collection:
+        ids, _ = collection.snapshot().all_codes()
+        classes: dict[str, list[int]] = defaultdict(list)
+        for item in collection.store.items.many(ids.tolist()):
+            classes[str(PurePosixPath(item.file).parent)].append(item.id)
+        if len(classes) < 2:
+            raise BadInput("Class folders mean at least two folders with pictures in them.")
+        for name, members in classes.items():
+            others = [i for other, group in classes.items() if other != name for i in group]
+            for query in rng.permutation(members)[:queries].tolist():
+                asked = collection.query(int(query))
+                same = [i for i in rng.permutation(members).tolist() if i != query][: marks // 2]
+                rest = rng.permutation(others)[: marks - len(same)].tolist()
+                for items, relevant in ((same, True), (rest, False)):
+                    written += len(
+                        collection.teaching.mark(asked, items, relevant, source="folders")
+                    )
+    if as_json:
+        emit({"written": written})
+    else:
+        typer.echo(f"{written:,} labels from {len(classes):,} folders.")

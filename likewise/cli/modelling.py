@@ -1,0 +1,248 @@
+"""Models from the command line: learn, list, show, compare, activate, roll back."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
+from likewise.store import Model
+
+learn_app = typer.Typer(no_args_is_help=True, help="Learn a model from judgements.")
+models_app = typer.Typer(no_args_is_help=True, help="List, compare and switch models.")
+
+Force = Annotated[bool, typer.Option("--force", help="Activate it whatever the guard says.")]
+Which = Annotated[str, typer.Argument(help="Its number or name, or plain.")]
+
+
+@learn_app.command("labels")
+@plain_errors
+def learn_labels(
+    objective: Annotated[
+        str, typer.Option(help="bilinear (around taught queries) or top-precision.")
+    ] = "bilinear",
+    name: Annotated[str, typer.Option(help="A name for the model.")] = "",
+    activate: Annotated[
+        bool, typer.Option("--activate/--no-activate", help="Activate it if the guard lets it.")
+    ] = True,
+    force: Force = False,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from marks and orderings; it serves later queries if held-out judgements say so.
+
+    Example: likewise learn labels --name "what I mean"
+    """
+    with opened(where, data, write=True) as collection:
+        model = collection.models.learn(
+            objective, name=name, activate=activate, force=force, seed=seed
+        )
+        active = collection.models.active()
+    if as_json:
+        emit(as_row(model, active))
+        return
+    show_card(model)
+    if active is not None and active.id == model.id:
+        typer.echo(
+            f"Model {model.id} now ranks every search; take it back: likewise models rollback"
+        )
+
+
+def as_row(model: Model, active: Model | None) -> dict[str, Any]:
+    """A model as JSON."""
+    return {
+        "id": model.id,
+        "name": model.name,
+        "active": active is not None and active.id == model.id,
+        "made": model.made,
+        "space": model.space,
+        "card": dict(model.card),
+    }
+
+
+def show_card(model: Model) -> None:
+    """Print what a model tells of itself."""
+    card = model.card
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(model.made))
+    typer.echo(f"Model {model.id}, {model.name} ({card.get('kind')}), made {made}.")
+    if "queries" in card:
+        typer.echo(
+            f"Learned from {card['judgements']:,} judgements on {card['queries']:,} queries "
+            f"in {card['seconds']:.1f} s."
+        )
+    for note in (card.get("report") or {}).get("notes", []):
+        typer.echo(f"  {note}")
+    rows = card.get("held_out") or []
+    if rows:
+        names = [n for n in ("judged_map", "map", "p1", "difference", "p_value") if _any(rows, n)]
+        cells = [[r["method"], *(_number(r.get(n)) for n in names)] for r in rows]
+        table("On held-out queries:", ["model", *names], cells)
+    sentence = (card.get("guard") or {}).get("sentence")
+    if sentence:
+        typer.echo(sentence)
+
+
+def _any(rows: list[dict[str, Any]], name: str) -> bool:
+    return any(r.get(name) is not None for r in rows)
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+@models_app.command("list")
+@plain_errors
+def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+    """List the models, the active one marked.
+
+    Example: likewise models list
+    """
+    with opened(where, data) as collection:
+        models, active = collection.models.all(), collection.models.active()
+    if as_json:
+        emit([as_row(m, active) for m in models])
+        return
+    rows = [
+        ["*" if active is not None and m.id == active.id else "", m.id, m.name,
+         m.card.get("kind", ""), (m.card.get("guard") or {}).get("sentence", "")]
+        for m in models
+    ]  # fmt: skip
+    table("", ["", "", "name", "kind", "guard"], rows)
+    if active is None:
+        typer.echo("Plain similarity ranks every search.")
+
+
+@models_app.command("show")
+@plain_errors
+def show(model: Which, where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+    """Show a model's card: data, settings, held-out measures, what the guard said.
+
+    Example: likewise models show 3
+    """
+    with opened(where, data) as collection:
+        found = collection.store.models.get(collection.models.number(model))
+        active = collection.models.active()
+    if as_json:
+        emit(as_row(found, active))
+    else:
+        show_card(found)
+
+
+@models_app.command("activate")
+@plain_errors
+def activate(
+    model: Which,
+    force: Force = False,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a model rank every search (plain: none), in one step.
+
+    Example: likewise models activate 3
+    """
+    with opened(where, data, write=True) as collection:
+        collection.models.activate(model, force=force)
+        _say_active(collection, as_json)
+
+
+@models_app.command("rollback")
+@plain_errors
+def rollback(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+    """Go back to what ranked before.
+
+    Example: likewise models rollback
+    """
+    with opened(where, data, write=True) as collection:
+        collection.models.rollback()
+        _say_active(collection, as_json)
+
+
+def _say_active(collection: Any, as_json: bool) -> None:
+    active = collection.models.active()
+    title = "plain" if active is None else f"{active.id} {active.name}"
+    if as_json:
+        emit({"active": None if active is None else active.id, "title": title})
+    else:
+        typer.echo(f"Searches are ranked by: {title}.")
+
+
+@models_app.command("export")
+@plain_errors
+def export(
+    model: Which,
+    target: Annotated[Path, typer.Argument(help="The folder or file to write.")],
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model with its card to a file.
+
+    Example: likewise models export 3 model.safetensors
+    """
+    with opened(where, data) as collection:
+        written = collection.models.write(model, target)
+    if as_json:
+        emit({"file": str(written)})
+    else:
+        typer.echo(f"Wrote {written}.")
+
+
+@models_app.command("import")
+@plain_errors
+def import_(
+    source: Annotated[Path, typer.Argument(help="What export wrote.")],
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a model that was learned in the same space.
+
+    Example: likewise models import model.safetensors
+    """
+    with opened(where, data, write=True) as collection:
+        model = collection.models.read(source)
+    if as_json:
+        emit(as_row(model, None))
+    else:
+        typer.echo(f"Read model {model.id}, {model.name}; activate it to use it.")
+
+
+@plain_errors
+def evaluate(
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Models by number; all where none is named.")
+    ] = None,
+    judgements: Annotated[
+        Path | None, typer.Option(help="Judge by this file instead of the log.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a plot (PNG or SVG).")] = None,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare models with plain similarity on judgements, with significance.
+
+    A model has seen the log it was learned from; its card has the held-out measures.
+
+    Example: likewise evaluate 2 3 --judgements test.csv --plot models.png
+    """
+    with opened(where, data) as collection:
+        chosen = models or [str(m.id) for m in collection.models.all()]
+        given = None
+        if judgements is not None:
+            from likewise.judgements import read_judgements
+
+            given = list(read_judgements(judgements).judgements)
+        compared = collection.models.evaluate(chosen, given)
+        if plot is not None:
+            compared.plot(plot)
+    if as_json:
+        emit([dict(r) for r in compared.rows])
+    else:
+        typer.echo(compared.text())

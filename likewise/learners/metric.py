@@ -1,0 +1,265 @@
+"""Weighted Euclidean distance: score = -sum_m w_m (q_m - x_m)^2, learned from orders (Han et al.).
+
+The static index holds ``[x, x o x]``; every metric, whatever its weights, is one surrogate:
+
+    -sum_m w_m (q_m - x_m)^2  =  [x, x o x] . [2 w o q, -w]  -  sum_m w_m q_m^2
+
+Scale is part of the model: multiplying features by s is the same as multiplying C by s^4.  So
+every block is brought to a mean squared distance of 100 while learning (with C = 20), and that
+scale goes into the weights, never into the codes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from likewise.solvers.metric import MetricFit, learn_metric
+from likewise.spaces import Squared
+from likewise.types import (
+    BadInput,
+    FitReport,
+    FloatArray,
+    Preferences,
+    Surrogate,
+    as_matrix,
+    as_vector,
+)
+
+SPREAD = 100.0
+"""Mean squared distance between two pictures that every block is scaled to."""
+
+PRICE = 20.0
+"""C of the paper, for blocks of that spread."""
+
+
+class Metric:
+    """score(q, x) = -sum_m w_m (q_m - x_m)^2.
+
+    Parameters
+    ----------
+    space
+        The space whose codes are ``[x, x o x]``.
+    weights
+        w, one weight a dimension of the picture vector; none negative, not all zero.
+    signed
+        Allow negative weights (ranking-SVM has them).  Such a score is no distance: another
+        picture may be nearer to the query than the query itself.
+    """
+
+    kind: ClassVar[str] = "metric"
+
+    def __init__(self, space: Squared, weights: Any, *, signed: bool = False) -> None:
+        self.space, self.signed = space, signed
+        self.weights = as_vector(weights, dim=space.base.dim, name="weights").astype(np.float64)
+        if not self.weights.any() or (not signed and (self.weights < 0).any()):
+            raise BadInput("The weights of a metric must not be negative and not all zero.")
+
+    def surrogate(self, query: Any) -> Surrogate:
+        """[2 w o q, -w], with the constant -sum w q^2."""
+        q = as_vector(query, dim=self.space.base.dim)
+        w = self.weights.astype(q.dtype)
+        offset = -float(self.weights @ np.square(q, dtype=np.float64))
+        return Surrogate(np.concatenate([2 * w * q, -w]), offset, space=self.space.fingerprint)
+
+    def score(self, query: Any, items: Any) -> FloatArray:
+        """Minus the weighted squared distance, straight from the differences."""
+        q = as_vector(query, dim=self.space.base.dim)
+        x = self.space.base.encode(items)
+        out: FloatArray = -(np.square(x.astype(np.float64) - q) @ self.weights)
+        return out
+
+    def side_columns(self, items: Any) -> dict[str, FloatArray]:
+        """None: a metric needs no number beside the code."""
+        return {}
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The weights."""
+        return {"weights": self.weights}, {"signed": self.signed}
+
+    @classmethod
+    def from_arrays(
+        cls, space: Squared, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
+    ) -> Metric:
+        """The similarity that :meth:`to_arrays` described."""
+        return cls(space, arrays["weights"], signed=bool(settings["signed"]))
+
+
+class MetricLearner(BaseEstimator):
+    """Learns the weights of a :class:`Metric` from preferences, usually those of orderings.
+
+    Parameters
+    ----------
+    space
+        The space whose codes are ``[x, x o x]``.
+    C
+        Price of a broken preference, for blocks of the balanced scale.
+    start
+        Weights to use where nothing can be learned, and the prior where ``pull`` is true;
+        equal say of every block unless given.
+    pull
+        Regularise towards ``start`` instead of towards zero.
+    tol
+        Duality gap to stop at, relative to the objective.
+
+    Attributes
+    ----------
+    similarity_
+        The learned :class:`Metric`.
+    report_
+        A :class:`~likewise.types.FitReport`.
+    """
+
+    def __init__(
+        self,
+        space: Squared,
+        *,
+        C: float = PRICE,
+        start: Any = None,
+        pull: bool = False,
+        tol: float = 1e-5,
+    ) -> None:
+        self.space, self.C, self.start, self.pull, self.tol = space, C, start, pull, tol
+
+    def fit(self, X: Any, preferences: Preferences, queries: Any = None) -> MetricLearner:
+        """Learn from preferences between rows of ``X``; queries are rows of ``X`` unless given.
+
+        ``weight`` of a preference is how sure it is.  Preferences that say nothing (the two
+        pictures are as far from the query in every dimension) are left out and counted.
+        """
+        began = time.perf_counter()
+        base = self.space.base
+        x = as_matrix(X, dim=base.dim, name="picture vectors")
+        q = x if queries is None else as_matrix(queries, dim=base.dim, name="queries")
+        scale = balanced_scale(x, base.slices)
+        start = scale if self.start is None else as_vector(self.start, dim=base.dim, name="start")
+        rows, near, far = _differences(x, q, preferences)
+        fit, weights, notes = solve_scaled(
+            rows,
+            near,
+            far,
+            scale,
+            start,
+            C=self.C,
+            pull=self.pull,
+            confidence=preferences.weight,
+            signed=self._signed,
+            tol=self.tol,
+        )
+        self.similarity_ = Metric(self.space, weights, signed=self._signed)
+        self.report_ = FitReport(
+            method=self._method,
+            preferences=len(preferences) - fit.dropped,
+            queries=len(q) if queries is not None else len(np.unique(preferences.query)),
+            covered=len(np.unique(preferences.query)) / max(1, len(q)),
+            objective=fit.objective,
+            gap=fit.gap,
+            seconds=time.perf_counter() - began,
+            settings={"C": self.C, "pull": self.pull, "tol": self.tol},
+            notes=notes,
+        )
+        return self
+
+    _signed: ClassVar[bool] = False
+    _method: ClassVar[str] = "metric"
+
+
+def solve_scaled(
+    D: FloatArray,
+    near: Any,
+    far: Any,
+    scale: FloatArray,
+    start: FloatArray,
+    *,
+    C: float = PRICE,
+    pull: bool = False,
+    confidence: Any = None,
+    signed: bool = False,
+    alpha: Any = None,
+    tol: float = 1e-5,
+) -> tuple[MetricFit, FloatArray, tuple[str, ...]]:
+    """Learn on the balanced scale, and give weights for vectors as they are, with notes.
+
+    Parameters
+    ----------
+    D, near, far
+        As in :func:`~likewise.solvers.metric.learn_metric`, of vectors as they are.
+    scale
+        What each dimension's squared differences are multiplied by while learning.
+    start
+        Weights (for vectors as they are) to fall back on, and the prior where ``pull``.
+    """
+    used = scale > 0
+    prior = None
+    if pull:
+        prior = np.divide(start, scale, out=np.zeros_like(scale), where=used)
+    fit = learn_metric(
+        np.asarray(D, dtype=np.float64) * scale,
+        near,
+        far,
+        C=C,
+        weights=confidence,
+        prior=prior,
+        signed=signed,
+        alpha=alpha,
+        tol=tol,
+    )
+    notes = []
+    if fit.dropped:
+        notes.append(
+            f"{fit.dropped} of {len(fit.alpha)} preferences say nothing: the two pictures are "
+            "duplicates or as far from the query in every dimension."
+        )
+    weights: FloatArray = fit.w * scale
+    if len(fit.alpha) == fit.dropped:
+        notes.append("There is nothing to learn from; the metric stays as it was.")
+        weights = start
+    elif not weights.any():  # w = 0 is the legal optimum of a round that contradicts itself
+        notes.append("The order contradicts itself under every metric; it stays as it was.")
+        weights = start
+    return fit, np.asarray(weights, dtype=np.float64), tuple(notes)
+
+
+def balanced_scale(
+    X: Any, blocks: Mapping[str, slice], *, spread: float = SPREAD, sample: int = 20_000
+) -> FloatArray:
+    """Factor on squared differences that brings every block to one mean squared distance.
+
+    The mean squared distance between two of the vectors is twice the sum of the variances.
+    A block in which all vectors agree gets 0: it can tell nothing apart.
+    """
+    x = as_matrix(X, name="picture vectors")
+    if len(x) > sample:  # evenly spaced rows: no chance involved
+        x = x[np.linspace(0, len(x) - 1, sample).astype(np.int64)]
+    variance = x.var(axis=0, dtype=np.float64)
+    mean = float(np.square(x, dtype=np.float64).mean()) if x.size else 0.0
+    out = np.zeros(x.shape[1])
+    for part in blocks.values():
+        distance = 2.0 * float(variance[part].sum())
+        if distance > 1e-12 * max(mean, 1e-300):
+            out[part] = spread / distance
+    return out
+
+
+def _differences(
+    x: FloatArray, q: FloatArray, preferences: Preferences
+) -> tuple[FloatArray, NDArray[np.int64], NDArray[np.int64]]:
+    """Squared differences, one row for each (query, item) that occurs, and the pairs of rows."""
+    t, items = len(preferences), len(x)
+    for name, at, count in (
+        ("query", preferences.query, len(q)),
+        ("better", preferences.better, items),
+        ("worse", preferences.worse, items),
+    ):
+        if t and not (at.min() >= 0 and at.max() < count):
+            raise BadInput(f"A preference names {name} row {at.max()}, but there are {count}.")
+    both = np.concatenate([preferences.better, preferences.worse])
+    codes = np.concatenate([preferences.query, preferences.query]) * items + both
+    unique, place = np.unique(codes, return_inverse=True)
+    rows = np.square(x[unique % items].astype(np.float64) - q[unique // items]) if t else x[:1] * 0
+    return rows, place[:t], place[t:]

@@ -1,0 +1,84 @@
+"""From orders of pictures to a metric: what a session learns from, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from likewise.learners.metric import solve_scaled
+from likewise.session.settings import Settings
+from likewise.solvers.metric import chain_pairs
+from likewise.types import BadInput, FloatArray, IdArray
+
+REMEMBERED = 1000
+"""Pictures in orders, latest first, that a metric is learned from."""
+
+
+class Order(NamedTuple):
+    """Orders to learn from: squared differences to the query, the query's zero row at the head."""
+
+    chain: FloatArray
+    discarded: FloatArray
+
+
+Learn = Callable[[Sequence[Order], FloatArray], tuple[FloatArray, tuple[str, ...]]]
+"""(orders, latest last; the metric so far) -> (the new metric, notes)."""
+
+
+def metric_learner(scale: FloatArray, blocks: Mapping[str, slice], settings: Settings) -> Learn:
+    """The learner of the settings: weights on the balanced scale, of the blocks it may use."""
+    own = only(scale, blocks, settings.learn_on)
+
+    def learn(orders: Sequence[Order], before: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
+        used = orders if settings.accumulate else orders[-1:]
+        rows, near, far = stacked(used, settings.pairs)
+        _, weights, notes = solve_scaled(
+            rows,
+            near,
+            far,
+            own,
+            before,
+            C=settings.C,
+            pull=settings.pull,
+            signed=settings.signed,
+            tol=1e-4,
+        )
+        return weights, notes
+
+    return learn
+
+
+def stacked(
+    orders: Sequence[Order], pairs: Literal["neighbours", "all"] = "neighbours"
+) -> tuple[FloatArray, IdArray, IdArray]:
+    """Rows of the latest orders below each other, and which row is nearer than which.
+
+    A discarded picture is farther than the last of its chain, and so than all of it.
+    """
+    rows, near, far, start = [], [], [], 0
+    for order in orders[::-1]:
+        chain, thrown = len(order.chain), len(order.discarded)
+        if start and start + chain + thrown > REMEMBERED:
+            break
+        i, j = chain_pairs([chain], pairs)
+        near += [start + i, np.full(thrown, start + chain - 1)]
+        far += [start + j, start + chain + np.arange(thrown)]
+        rows += [order.chain, order.discarded]
+        start += chain + thrown
+    return np.vstack(rows), np.concatenate(near), np.concatenate(far)
+
+
+def only(
+    weights: FloatArray, blocks: Mapping[str, slice], names: tuple[str, ...] | None
+) -> FloatArray:
+    """The weights of some blocks, zero elsewhere."""
+    if names is None:
+        return weights
+    out = np.zeros_like(weights)
+    for name in names:
+        if name not in blocks:
+            raise BadInput(f"There is no block {name!r}; there are {', '.join(blocks)}.")
+        out[blocks[name]] = weights[blocks[name]]
+    return out

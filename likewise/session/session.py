@@ -1,0 +1,490 @@
+"""A search for one picture: a board, what the person does to it, and the next board.
+
+A round takes the board, a choice of query and an order of the pictures that were moved; learns a
+metric; asks the target filter which items may be meant; and shows the best unseen ones.  Every
+round is written down before it is shown, with all that it takes to go on from it: undo, a branch
+from any round and resuming after a restart are all the same thing, going on from a record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+import numpy as np
+
+from likewise.layout.board import CENTRE, arrange
+from likewise.learners.metric import balanced_scale
+from likewise.session.branch import Branch
+from likewise.session.explain import block_shares, in_words, mean_spread
+from likewise.session.holdings import Holdings, Recorded, Rounds, rows_of
+from likewise.session.learning import Learn, metric_learner, only
+from likewise.session.scan import best_unseen, nearness, unseen
+from likewise.session.settings import Board, Place, Settings
+from likewise.session.start import Kept, inherited, random_hundred, representatives
+from likewise.session.target_filter import Posterior, TargetFilter
+from likewise.types import BadInput, FloatArray, IdArray, NotFound, as_vector
+
+
+class TargetSession:
+    """A search for one picture.  Begin with :meth:`start` or :meth:`resume`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.session import ArrayHoldings, MemoryRounds, Settings, TargetSession
+    >>> x = np.random.default_rng(0).normal(size=(200, 6))
+    >>> search = TargetSession.start(ArrayHoldings(x), MemoryRounds(), Settings(shown=8))
+    >>> first = search.board
+    >>> nearer, farther = first.shown[1], first.shown[2]
+    >>> board = search.next(query=first.shown[0], moved=[nearer, farther])
+    >>> len(board.shown), board.query == first.shown[0]
+    (8, True)
+    """
+
+    def __init__(
+        self, holdings: Holdings, rounds: Rounds, session: int, *, learn: Learn | None = None
+    ) -> None:
+        self._holdings, self._rounds, self.number = holdings, rounds, session
+        begun = rounds.get(session).payload
+        written = dict(begun["settings"])
+        if written.get("learn_on") is not None:
+            written["learn_on"] = tuple(written["learn_on"])
+        self.settings = Settings(**written)
+        self._scale = np.asarray(begun["scale"], np.float64)
+        self._start = np.asarray(begun["start"], np.float64)
+        self._spread = mean_spread(holdings.vectors)
+        self._vector = None if begun["vector"] is None else np.asarray(begun["vector"], np.float32)
+        self._seed = int(begun["seed"])
+        self._learn = learn or metric_learner(self._scale, holdings.blocks, self.settings)
+        self._filter: tuple[Any, TargetFilter] | None = None
+        self._known: tuple[int, Branch | None] = (0, None)
+        self.board: Board
+
+    # ----------------------------------------------------------------------
+    # Beginning
+
+    @classmethod
+    def start(
+        cls,
+        holdings: Holdings,
+        rounds: Rounds,
+        settings: Settings | None = None,
+        *,
+        query: int | None = None,
+        vector: Any = None,
+        first: Sequence[int] | None = None,
+        begin: Literal["representatives", "random"] = "representatives",
+        weights: Any = None,
+        kept: Sequence[Kept] = (),
+        person: str = "",
+        seed: int = 0,
+        learn: Learn | None = None,
+    ) -> TargetSession:
+        """Begin a session.
+
+        Parameters
+        ----------
+        query
+            Id of an item to begin from.
+        vector
+            Picture vector to begin from: an own picture, or words turned into picture space.
+        first
+            Ids to show first, for instance the hits of a text search.
+        begin
+            Without any of these: representatives of all items, or a random hundred.
+        weights
+            Metric to begin with; every block has the same say unless given.
+        kept
+            Metrics of kept sessions (:func:`~likewise.session.start.kept_metrics`); the nearest
+            ones make the metric to begin with.
+        learn
+            What to learn with instead of the metric learner; for experiments.
+        """
+        chosen = settings or Settings()
+        if begin not in ("representatives", "random"):
+            raise BadInput(f"A session begins with 'representatives' or 'random', not {begin!r}.")
+        if not len(holdings.ids):
+            raise BadInput("There is nothing to search: the collection holds no items yet.")
+        if query is not None and rows_of(holdings, [query])[0] < 0:
+            raise NotFound(f"There is no item {query} to begin from.")
+        dim = holdings.vectors.shape[1]
+        own = None if vector is None else as_vector(vector, dim=dim, name="query")
+        scale = balanced_scale(holdings.vectors, holdings.blocks)
+        if not scale.any():  # all items are alike
+            scale = np.ones(dim)
+        equal = only(scale, holdings.blocks, chosen.learn_on)
+        at = own if query is None else holdings.vectors[rows_of(holdings, [query])[0]]
+        opening = inherited(kept, at, equal) if weights is None else as_vector(weights, dim=dim)
+        begun = rounds.start(
+            "target",
+            person=person,
+            payload={
+                "settings": asdict(chosen),
+                "scale": scale.tolist(),
+                "start": np.asarray(opening, np.float64).tolist(),
+                "vector": None if own is None else own.tolist(),
+                "seed": seed,
+            },
+        )
+        session = cls(holdings, rounds, begun.id, learn=learn)
+        clock = _Clock()
+        session._begin(query, first, begin, clock)
+        return session
+
+    @classmethod
+    def resume(
+        cls, holdings: Holdings, rounds: Rounds, session: int, *, round: int | None = None
+    ) -> TargetSession:
+        """Go on with a session from a round; from the latest one unless given."""
+        found = cls(holdings, rounds, session)
+        if round is None:
+            every = rounds.rounds(session)
+            if not every:
+                raise NotFound(f"Session {session} has no round to go on from; start a new one.")
+            round = every[-1].id
+        found.go_to(round)
+        return found
+
+    def _begin(
+        self, query: int | None, first: Sequence[int] | None, begin: str, clock: _Clock
+    ) -> None:
+        ids: IdArray
+        notes: list[str] = []
+        weights = self._start
+        if first is not None:
+            given = np.asarray(list(dict.fromkeys(int(item) for item in first)), np.int64)
+            ids = given[rows_of(self._holdings, given) >= 0][: self.settings.shown]
+            if not len(ids):
+                raise BadInput("None of the items to show first is in the collection.")
+        elif query is not None or self._vector is not None:
+            ids = self._nearest(query, weights, {query} if query is not None else set())
+        elif begin == "random":
+            ids = random_hundred(self._holdings, seed=self._seed)
+        else:
+            ids = representatives(self._holdings, weights, self.settings.shown, seed=self._seed)
+        clock.lap("match")
+        self._show(None, query, ids, (), weights, {}, {}, notes, clock)
+
+    # ----------------------------------------------------------------------
+    # Rounds
+
+    def next(
+        self,
+        query: int | None = None,
+        *,
+        moved: Sequence[int] | Mapping[int, Place] = (),
+        discarded: Sequence[int] = (),
+        pinned: Sequence[int] = (),
+    ) -> Board:
+        """Learn from what was done to the board, and show the next one.
+
+        Parameters
+        ----------
+        query
+            The picture closest to the target; the old query stays unless given.
+        moved
+            The moved pictures from nearest to farthest from the query, or where each was put
+            (the query is at the centre of the board).  Only these are judged.
+        discarded
+            Pictures farther than every moved one.
+        pinned
+            Pictures to keep on the board; that says nothing about them.
+        """
+        self._check_open()
+        clock = _Clock()
+        board = self.board
+        chosen = board.query if query is None else int(query)
+        chain = [item for item in self._ordered(moved) if item != chosen]
+        thrown = [int(item) for item in dict.fromkeys(discarded) if int(item) != chosen]
+        pins = tuple(dict.fromkeys(int(item) for item in pinned))
+        self._check_moves(chosen, chain, thrown, pins)
+        asked = {
+            "query": chosen,
+            "chosen": query is not None,
+            "candidates": [i for i in dict.fromkeys((board.query, *board.shown)) if i is not None],
+            "moved": chain,
+            "discarded": thrown,
+            "pinned": list(pins),
+        }
+        notes: list[str] = []
+        if len(chain) + len(thrown) == 1:
+            notes.append("One picture alone makes no order; move at least two to teach the metric.")
+        branch = self._branch(board.round)
+        weights = self._teach(branch, asked, board.weights, notes)
+        clock.lap("learn")
+        branch.seen.update(pins)
+        views: dict[str, float] = {}
+        if self.settings.use_filter and branch.choices:
+            posterior = self._posterior(branch, weights)
+            views = posterior.views
+            ids = best_unseen(self._holdings, posterior.log, branch.seen, self._room(pins))
+        else:
+            ids = self._nearest(chosen, weights, branch.seen, self._room(pins))
+        clock.lap("match")
+        return self._show(
+            board.round, chosen, ids, pins, weights, views, asked, notes, clock, branch
+        )
+
+    def another_hundred(self) -> Board:
+        """A hundred other pictures at random: none of those shown was anything like it."""
+        self._check_open()
+        clock = _Clock()
+        branch = self._branch(self.board.round)
+        ids = random_hundred(
+            self._holdings, without=sorted(branch.seen), seed=self._seed + self.board.depth + 1
+        )
+        board = self.board
+        return self._show(board.round, board.query, ids, (), board.weights, {}, {}, [], clock)
+
+    def arrange(self, placed: Mapping[int, Place]) -> tuple[Place, ...]:
+        """Positions of the board when some pictures stay where the person put them."""
+        unknown = [item for item in placed if int(item) not in self.board.shown]
+        if unknown:
+            raise BadInput(f"Item {unknown[0]} is not on the board.")
+        board = self.board
+        return self._positions(
+            board.query, board.shown, board.weights, dict(zip(board.shown, board.positions)), placed
+        )
+
+    def undo(self) -> Board:
+        """Back to the board before; going on from there is a new branch."""
+        before = self._rounds.round(self.board.round).parent
+        if before is None:
+            raise BadInput("This is the first board; there is nothing to undo.")
+        return self.go_to(before)
+
+    def go_to(self, round: int) -> Board:
+        """Back (or forth) to any round of this session."""
+        record = self._rounds.round(round)
+        if record.session != self.number:
+            raise BadInput(f"Round {round} belongs to another session.")
+        self.board = self._read(record)
+        return self.board
+
+    # ----------------------------------------------------------------------
+    # The end
+
+    def found(self, item: int, *, keep: bool = False) -> None:
+        """The target is found.  ``keep``: the owner agrees that others learn from the session."""
+        if rows_of(self._holdings, [item])[0] < 0:
+            raise NotFound(
+                f"Item {item} is not in the collection (any more); give the search up instead."
+            )
+        self._finish(int(item), keep)
+
+    def give_up(self, *, keep: bool = False) -> None:
+        """The target was not found."""
+        self._finish(None, keep)
+
+    def _finish(self, item: int | None, keep: bool) -> None:
+        outcome = {
+            "found": item,
+            "rounds": self.board.depth + 1,
+            "kept": bool(keep),
+            "query": item if item is not None else self.board.query,
+            "weights": self.board.weights.tolist(),
+        }
+        self._rounds.finish(self.number, outcome, abandoned=item is None)
+
+    def orderings(self) -> list[tuple[int, tuple[int, ...]]]:
+        """(query, items from nearest to farthest) of every order of this branch, as judgements.
+
+        A discarded picture comes after the last moved one, in an order of its own: discards
+        have no order among each other.
+        """
+        out: list[tuple[int, tuple[int, ...]]] = []
+        for record in self._rounds.trail(self.board.round)[1:]:
+            asked = record.payload["asked"]
+            query = asked.get("query")
+            if query is None:
+                continue
+            if len(asked["moved"]) > 1:
+                out.append((query, tuple(asked["moved"])))
+            last = asked["moved"][-1:]
+            out += [(query, (*last, item)) for item in asked["discarded"] if last]
+        return out
+
+    # ----------------------------------------------------------------------
+    # Parts of a round
+
+    def _ordered(self, moved: Sequence[int] | Mapping[int, Place]) -> list[int]:
+        if isinstance(moved, Mapping):
+
+            def far(item: int) -> float:
+                return float(np.hypot(*(np.asarray(moved[item], float) - CENTRE)))
+
+            return [int(item) for item in sorted(moved, key=lambda item: (far(item), item))]
+        return [int(item) for item in dict.fromkeys(moved)]
+
+    def _check_moves(
+        self, query: int | None, moved: list[int], discarded: list[int], pinned: tuple[int, ...]
+    ) -> None:
+        board = {*self.board.shown, self.board.query}
+        for item in (*moved, *discarded, *pinned):
+            if item not in board:
+                raise BadInput(
+                    f"Item {item} is not on the board; only pictures that are shown can be moved."
+                )
+        both = set(moved) & set(discarded)
+        if both:
+            raise BadInput(f"Item {min(both)} cannot be both moved and discarded.")
+        if query is not None and rows_of(self._holdings, [query])[0] < 0:
+            raise NotFound(f"Item {query} is not in the collection (any more); choose another.")
+        if (moved or discarded) and query is None and self._vector is None:
+            raise BadInput("Pictures are ordered by nearness to a query; choose one first.")
+
+    def _check_open(self) -> None:
+        if self._rounds.get(self.number).state != "open":
+            raise BadInput(f"Session {self.number} has ended; start a new one.")
+
+    def _room(self, pins: tuple[int, ...]) -> int:
+        return max(0, self.settings.shown - len(pins))
+
+    def _branch(self, number: int) -> Branch:
+        """What was said up to a round; the last one is remembered."""
+        number_of_known, known = self._known
+        if known is None or number_of_known != number or known.stale:
+            trail = self._rounds.trail(number)
+            known = Branch.of(trail, self._holdings, self._vector, self._start)
+            self._known = (number, known)
+        return known.copy()
+
+    def _teach(
+        self, branch: Branch, asked: Mapping[str, Any], before: FloatArray, notes: list[str]
+    ) -> FloatArray:
+        weights = before
+        choices = len(branch.choices)
+        if branch.judge(asked, before, before):
+            weights, said = self._learn(branch.orders, before)
+            notes += said
+        if len(branch.choices) > choices:
+            branch.choices[-1] = branch.choices[-1]._replace(after=weights)
+        return weights
+
+    def _posterior(self, branch: Branch, weights: FloatArray) -> Posterior:
+        x = self._holdings.vectors
+        if self._filter is None or self._filter[0] is not x:
+            blocks = self._holdings.blocks
+            views = {name: only(self._scale, blocks, (name,)) for name in blocks}
+            views = {name: view for name, view in views.items() if view.any()}
+            if not self.settings.views:
+                views = {}
+            if len(views) > 1:
+                views["all blocks"] = self._scale
+            made = TargetFilter(x, views, power=self.settings.power, mistake=self.settings.mistake)
+            self._filter = (x, made)
+        return self._filter[1].posterior(branch.choices, weights)
+
+    def _nearest(
+        self, query: int | None, weights: FloatArray, seen: set[int], count: int | None = None
+    ) -> IdArray:
+        x = self._holdings.vectors
+        if query is not None:
+            at: FloatArray | None = x[rows_of(self._holdings, [query])[0]]
+        else:
+            at = self._vector
+        if at is None:
+            raise BadInput("Choose a query: without one there is nothing to be near to.")
+        wanted = self.settings.shown if count is None else count
+        return best_unseen(self._holdings, nearness(x, at, weights), seen, wanted)
+
+    def _show(
+        self,
+        parent: int | None,
+        query: int | None,
+        ids: IdArray,
+        pins: tuple[int, ...],
+        weights: FloatArray,
+        views: Mapping[str, float],
+        asked: Mapping[str, Any],
+        notes: list[str],
+        clock: _Clock,
+        branch: Branch | None = None,
+    ) -> Board:
+        shown = (*pins, *(int(item) for item in ids if int(item) not in pins))
+        if not len(ids):
+            notes.append("Every item has been shown; go back to an earlier round or give up.")
+        elif len(shown) < self.settings.shown:
+            notes.append(f"Only {len(ids)} items were left that had not been shown yet.")
+        last = {} if parent is None else dict(zip(self.board.shown, self.board.positions))
+        positions = self._positions(query, shown, weights, last, {})
+        clock.lap("layout")
+        payload = {
+            "query": query,
+            "shown": list(shown),
+            "pinned": list(pins),
+            "positions": [list(place) for place in positions],
+            "weights": np.asarray(weights, np.float64).tolist(),
+            "views": dict(views),
+            "asked": dict(asked),
+            "notes": list(notes),
+        }
+        record = self._rounds.add_round(self.number, payload, parent=parent, seconds=clock.seconds)
+        if branch is not None:
+            branch.see(payload)
+            self._known = (record.id, branch)
+        self.board = self._read(record)
+        return self.board
+
+    def _positions(
+        self,
+        query: int | None,
+        shown: Sequence[int],
+        weights: FloatArray,
+        last: Mapping[int, Place],
+        placed: Mapping[int, Place],
+    ) -> tuple[Place, ...]:
+        if self.settings.layout == "none" or not shown:
+            return ()
+        rows = rows_of(self._holdings, shown)
+        x = self._holdings.vectors[np.maximum(rows, 0)] * np.sqrt(weights).astype(np.float32)
+        centre = None
+        if query is not None and (own := rows_of(self._holdings, [query])[0]) >= 0:
+            centre = self._holdings.vectors[own] * np.sqrt(weights).astype(np.float32)
+        elif query is None and self._vector is not None:
+            centre = self._vector * np.sqrt(weights).astype(np.float32)
+        start = np.array([last.get(item, (np.nan, np.nan)) for item in shown])
+        fixed = np.array([placed.get(item, (np.nan, np.nan)) for item in shown])
+        layout = arrange(
+            x, query=centre, start=start, fixed=fixed, grid=self.settings.layout == "grid"
+        )
+        return tuple((float(a), float(b)) for a, b in layout.positions)
+
+    def _read(self, record: Recorded) -> Board:
+        payload = record.payload
+        weights = np.asarray(payload["weights"], np.float64)
+        shares = block_shares(weights, self._spread, self._holdings.blocks)
+        held = rows_of(self._holdings, payload["shown"]) >= 0
+        seen = self._branch(record.id).seen
+        places = payload["positions"] or [None] * len(held)
+        return Board(
+            session=self.number,
+            round=record.id,
+            depth=record.depth,
+            query=payload["query"],
+            shown=tuple(i for i, here in zip(payload["shown"], held) if here),
+            pinned=tuple(payload["pinned"]),
+            positions=tuple((p[0], p[1]) for p, here in zip(places, held) if here and p),
+            weights=weights,
+            shares=shares,
+            words=in_words(shares),
+            views=dict(payload["views"]),
+            left=len(unseen(self._holdings, seen)),
+            notes=tuple(payload["notes"]),
+        )
+
+
+class _Clock:
+    """Seconds of each step, for the log."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, step: str) -> None:
+        now = time.perf_counter()
+        self.seconds[step] = now - self._last
+        self._last = now
