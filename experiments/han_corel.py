@@ -132,8 +132,8 @@ def load(report: Report) -> Setting:
         low,
         (deep @ axes[:64].T).astype(np.float32),
         views,
-        8 if small else 300,
-        12 if small else 50,
+        4 if small else 300,
+        10 if small else 50,
         report.seed,
     )
 
