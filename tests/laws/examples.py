@@ -9,11 +9,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from likewise.learners import Plain
 from likewise.learners.bilinear import Bilinear
-from likewise.learners.top_precision import TopPrecision
+from likewise.learners.clicks import Clicks
 from likewise.learners.metric import Metric
+from likewise.learners.top_precision import TopPrecision
 from likewise.spaces import Blocks, BlockSpec, Squared
 from likewise.types import Similarity
 
@@ -70,8 +72,26 @@ def metric(rng: np.random.Generator, dtype: Any) -> Example:
     return Example(Metric(Squared(space), weights), list(x[:3]), x)
 
 
+def clicks(rng: np.random.Generator, dtype: Any) -> Example:
+    """Texts as sparse rows, and a picture."""
+    space, x = blocks(rng, dtype)
+    parts = rng.normal(size=(20, 4)), rng.normal(size=(4, 4)), rng.normal(size=(space.dim, 4))
+    vocabulary = {"words": np.frombuffer(b"red\nblue", np.uint8)}, {"size": 2}
+    similarity = Clicks(space, *parts, vocabulary=vocabulary)
+    texts = sparse.csr_array(np.where(rng.random((2, 20)) < 0.2, 1.0, 0.0))
+    return Example(similarity, [texts[[0]], texts[[1]], x[0]], x)
+
+
+def clicks_compact(rng: np.random.Generator, dtype: Any) -> Example:
+    similarity, queries, items = clicks(rng, dtype)
+    assert isinstance(similarity, Clicks)
+    return Example(similarity.compact(unit=bool(rng.integers(2))), queries, items)
+
+
 EXAMPLES: dict[str, Callable[[np.random.Generator, Any], Example]] = {
     "plain": plain,
+    "clicks": clicks,
+    "clicks-compact": clicks_compact,
     "bilinear": bilinear,
     "top-precision": top_precision,
     "metric": metric,
