@@ -261,7 +261,7 @@ class ClickLearner:
         dim: int = 80,
         ridge: tuple[float, float] = (1.0, 0.1),
         margin: float = 1.0,
-        weighted: bool = True,
+        weighted: bool = False,
         settings: Settings | None = None,
         held_out: float = 0.1,
         vocabulary: Vocabulary = NO_VOCABULARY,
