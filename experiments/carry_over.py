@@ -25,14 +25,14 @@ from experiments.report import Report, run
 from likewise.evaluation import measure, randomisation_test, rank
 from likewise.evaluation.guard import Verdict, guard
 from likewise.learners.baselines.oasis import Oasis
-from likewise.learners.bilinear_learner import BilinearLearner, judge
+from likewise.learners.bilinear_learner import BilinearLearner
 from likewise.learners.references import label_pairs
-from likewise.learners.teachings import taught
+from likewise.learners.teachings import judge, taught
 from likewise.types import Preferences
 
 TAUGHT = (20, 100, 500, 1500)
 MARKS = (10, 30)
-FORMS = ("diagonal", "directions", "global", "global+local")
+FORMS = ("diagonal", "directions", "diagonal+local", "global", "global+local")
 FOLDS = 4
 
 
@@ -41,7 +41,7 @@ def main(report: Report) -> None:
     base = measured(task, task.queries * task.plain.w0)
     plain_row = {key: float(np.nanmean(v)) for key, v in base.items()}
     report.row(method="plain", taught=0, marks=0, **plain_row)
-    sizes = (10, 60) if report.quick else TAUGHT
+    sizes = (10, 80) if report.quick else TAUGHT
     for count in sizes:
         for marks in MARKS[:1] if report.quick else MARKS:
             preferences, coverage = teach(task, count, marks, report.seed)
@@ -74,7 +74,7 @@ def learned(task: Task, preferences: Preferences, report: Report) -> dict[str, N
         model = learner(task, form, report.seed).fit(task.items, preferences).similarity_
         out[form] = model.surrogates(task.queries)
     steps = 1000 if report.quick else 30_000
-    rival = Oasis(task.space, task.plain.weights, steps=steps, seed=report.seed)
+    rival = Oasis(task.space, task.plain.weights, C=0.01, steps=steps, seed=report.seed)
     out["oasis"] = task.queries @ rival.fit(task.items, preferences).similarity_.matrix
     return out
 

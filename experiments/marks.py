@@ -28,6 +28,8 @@ from experiments.photo_tasks import Task, photo_task
 from experiments.report import Report, run
 from likewise.evaluation import measure, randomisation_test, rank
 from likewise.index.flat import FlatIndex
+from likewise.learners.baselines.rerank import reranked
+from likewise.learners.baselines.rocchio import rocchio
 from likewise.learners.marks import Background, MarkedQuery, MarkSettings
 
 SETS = ("corel5k", "flickr8k")
@@ -57,8 +59,8 @@ class Marked:
 Method = Callable[[Marked], Floats]
 
 
-def rocchio(beta: float, gamma: float) -> Method:
-    return lambda m: m.query + beta * _mean(m.good) - gamma * _mean(m.bad)
+def moved(towards: float, away: float) -> Method:
+    return lambda m: rocchio(m.query, m.good, m.bad, towards=towards, away=away)
 
 
 def mean_difference(m: Marked) -> Floats:
@@ -90,9 +92,7 @@ class Bench:
         self.items = task.items * self.root
         self.index = FlatIndex.build(task.items, space=task.space.fingerprint)
         self.scores = task.queries * self.root @ self.items.T
-        order = np.argsort(-self.scores, axis=1, kind="stable")
-        self.order = order[:, : max(RERANKED)]
-        self.top = order[:, :marks]
+        self.top = np.argsort(-self.scores, axis=1, kind="stable")[:, :marks]
 
     def simple(self, method: Method, rows: Any) -> Floats:
         """Scores of a rival for some queries."""
@@ -121,14 +121,6 @@ class Bench:
             vectors.append(s.vector)
         return np.array(vectors) @ task.items.T
 
-    def reranked(self, scores: Floats, rows: Any, depth: int) -> Floats:
-        """Plain order, but the first ``depth`` sorted by these scores."""
-        out = self.scores[rows].copy()
-        first = self.order[rows][:, :depth]
-        lift = out.max() - scores.min() + 1.0
-        np.put_along_axis(out, first, np.take_along_axis(scores, first, axis=1) + lift, axis=1)
-        return out
-
     def measures(self, scores: Floats, rows: Any) -> Measures:
         """Residual measures: what was marked is neither ranked nor relevant."""
         scores, relevant = scores.copy(), self.task.relevant[rows].copy()
@@ -152,7 +144,7 @@ def main(report: Report) -> None:
         scores = bench.ours(settings, backgrounds[name], held)
         found = rivals(bench, tuning, held)
         for depth in RERANKED:
-            again = bench.reranked(scores, held, depth)
+            again = reranked(bench.scores[held], scores, depth)
             found[f"rerank {depth}"] = bench.measures(again, held)
         for label, part in ablations(settings).items():
             found[label] = bench.measures(bench.ours(part, backgrounds[name], held), held)
@@ -194,7 +186,7 @@ def rivals(bench: Bench, tuning: Any, held: Any) -> dict[str, Measures]:
 
     return {
         "plain": best([lambda m: m.query]),
-        "rocchio": best([rocchio(*pair) for pair in ROCCHIO]),
+        "rocchio": best([moved(*pair) for pair in ROCCHIO]),
         "mean difference": best([mean_difference]),
         "svm": best([svm(C) for C in SVM]),
     }

@@ -14,6 +14,7 @@ import numpy as np
 from experiments.report import Report, run
 from experiments.top_precision_contest import Split, contest, summary
 from likewise.datasets import load_mnist
+from likewise.learners.plain import Plain
 from likewise.spaces import Blocks, BlockSpec
 
 SPLITS = 3
@@ -44,7 +45,7 @@ def make_split(pixels: Any, labels: Any, sizes: tuple[int, int, int, int], seed:
     def of(rows: Any) -> tuple[Any, Any]:
         return space.transform({"pixels": pixels[rows]}).astype(np.float64), labels[rows]
 
-    return Split(space, {"pixels": 1.0}, *of(parts[0]), *(of(part) for part in parts[1:]))
+    return Split(Plain(space), *of(parts[0]), *(of(part) for part in parts[1:]))
 
 
 def toy(seed: int) -> tuple[Any, Any]:

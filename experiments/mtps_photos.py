@@ -17,10 +17,11 @@ from experiments.photo_features import photo_features, photos
 from experiments.report import Report, run
 from experiments.top_precision_contest import Split, contest, summary
 from likewise.collection.defaults import SPECS, WEIGHTS
+from likewise.learners.plain import Plain
 from likewise.spaces import Blocks
 
 QUERIES = {"cifar10": (300, 200, 1_000), "corel5k": (500, 250, 750)}
-SPLITS = 3
+SPLITS = 2
 PAPER = (("mtps", 0.18, "above"), ("others", 0.16, "below, almost all"))
 
 
@@ -50,9 +51,8 @@ def make_split(features: Any, labels: Any, queries: tuple[int, ...], seed: int) 
         vectors = space.transform({block: f[rows] for block, f in features.items()})
         return vectors.astype(np.float64), labels[rows]
 
-    return Split(
-        space, {b: WEIGHTS[b] for b in features}, *of(items), *(of(part) for part in parts)
-    )
+    plain = Plain(space, {block: WEIGHTS[block] for block in features})
+    return Split(plain, *of(items), *(of(part) for part in parts))
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -18,8 +18,8 @@ from experiments.report import Report
 from likewise.evaluation import evaluate, rank
 from likewise.learners.baselines.oasis import Oasis
 from likewise.learners.baselines.rank_svm import BilinearRankSvm
+from likewise.learners.plain import Plain
 from likewise.learners.top_precision import TopPrecisionLearner
-from likewise.spaces import Blocks
 
 MEASURES = ("top_precision", "map", "p1")
 
@@ -28,8 +28,7 @@ MEASURES = ("top_precision", "map", "p1")
 class Split:
     """Items with classes, and disjoint queries to learn from, to choose by and to test on."""
 
-    space: Blocks
-    weights: Mapping[str, float]
+    plain: Plain
     items: Any
     item_labels: Any
     train: tuple[Any, Any]
@@ -70,7 +69,7 @@ QUICK: Mapping[type, dict[str, Any]] = {
 
 def contest(report: Report, data: Split, **about: Any) -> dict[str, float]:
     """Rows for plain cosine and every method on one split; top precision by method."""
-    plain = np.diag(data.space.spread(data.weights))
+    plain = np.diag(data.plain.w0)
     found = {"cosine": plain}
     seconds = {"cosine": 0.0}
     settings: dict[str, dict[str, Any]] = {"cosine": {}}
@@ -95,9 +94,7 @@ def contest(report: Report, data: Split, **about: Any) -> dict[str, float]:
 
 
 def _fitted(learner: Any, setting: dict[str, Any], split: Split, seed: int) -> Any:
-    model = clone(learner).set_params(
-        **setting, space=split.space, block_weights=split.weights, seed=seed
-    )
+    model = clone(learner).set_params(**setting, plain=split.plain, seed=seed)
     queries, labels = split.train
     more = {"validation": split.validation} if isinstance(model, TopPrecisionLearner) else {}
     return model.fit(split.items, split.item_labels, queries, query_labels=labels, **more)

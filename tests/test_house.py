@@ -14,7 +14,8 @@ ROOMS = [
     {"features", "judgements", "learners", "index", "store", "layout", "evaluation", "datasets"},
     {"collection"},
     {"session"},
-    {"cli", "server"},
+    {"server"},
+    {"cli"},  # above the server, because `serve` starts it
 ]
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 HEAVY = {

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import likewise
-from likewise.cli import judging, labelling, modelling, pictures, upkeep
+from likewise.cli import judging, labelling, modelling, pictures, serving, sessions, upkeep
 
 app = typer.Typer(
     name="likewise",
@@ -51,10 +51,14 @@ for command in (
     upkeep.doctor,
 ):
     app.command()(command)
+app.command("open")(serving.open_)
+app.command()(serving.serve)
+app.command()(serving.demo)
 judging.app.command("folders")(labelling.folders)
 app.add_typer(judging.app, name="judgements")
 app.add_typer(modelling.learn_app, name="learn")
 app.add_typer(modelling.models_app, name="models")
+app.add_typer(sessions.app, name="session")
 
 
 def main() -> None:

@@ -13,24 +13,21 @@ FEATURES = ("deep", "logits", "colour", "texture", "shape")
 """Blocks that are computed for every picture."""
 
 SPECS: Mapping[str, BlockSpec] = {
-    "deep": BlockSpec(128),
-    "logits": BlockSpec(128),
+    "deep": BlockSpec(128, power=0.5, unit_first=True),
+    "logits": BlockSpec(96, unit_first=True, whiten=0.25),
     "colour": BlockSpec(64, power=0.5),
-    "texture": BlockSpec(16),
-    "shape": BlockSpec(32, power=0.5),
+    "texture": BlockSpec(18, power=0.5, unit_first=True, whiten=0.5),
+    "shape": BlockSpec(64, power=0.5, whiten=0.5),
 }
 
 WEIGHTS: Mapping[str, float] = {
     "deep": 1.0,
     "logits": 1.0,
-    "colour": 0.7,
-    "texture": 0.0,
-    "shape": 0.0,
+    "colour": 0.3,
+    "texture": 0.1,
+    "shape": 0.2,
 }
-"""w0, the plain weight of each block.
-
-A block of weight 0 has no say in plain similarity, but is there to be learned.
-"""
+"""w0, the plain weight of each block."""
 
 OTHER = BlockSpec(128)
 """How a block that is not listed (an ONNX network, own vectors) is reduced; its weight is 1."""

@@ -107,7 +107,7 @@ def make_learner(objective: str, plain: Plain, settings: Mapping[str, Any]) -> A
     if objective == "top-precision":
         from likewise.learners.top_precision import TopPrecisionLearner
 
-        return TopPrecisionLearner(plain.space, plain.weights, **settings)
+        return TopPrecisionLearner(plain, **settings)
     from likewise.learners.bilinear_learner import BilinearLearner
 
     return BilinearLearner(plain.space, plain.weights, **settings)

@@ -104,8 +104,15 @@ class Describer:
     Safe to call from several threads; calls wait for each other.
     """
 
-    def __init__(self, features: Sequence[str], *, seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        features: Sequence[str],
+        *,
+        seconds: float = SECONDS,
+        decoder: Decoder | None = None,
+    ) -> None:
         self._features, self._seconds = tuple(features), seconds
+        self._decoder = decoder or decode_task
         self._lock = threading.Lock()
         self._pool: _Pool | None = None
 
@@ -113,7 +120,7 @@ class Describer:
         """Describe one picture."""
         with self._lock:
             if self._pool is None:
-                self._pool = _Pool(1, (self._features, False, decode_task), self._seconds)
+                self._pool = _Pool(1, (self._features, False, self._decoder), self._seconds)
             (outcome,) = self._pool.run(iter([task]))
         return outcome
 

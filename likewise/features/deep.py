@@ -31,7 +31,8 @@ class Network:
     Parameters
     ----------
     precision
-        ``float32``, or ``int8``: about twice as fast on a CPU with VNNI instructions.
+        ``float32``, or ``int8``: about twice as fast on a CPU with VNNI instructions, a little
+        less exact.
     threads
         Threads of one pass; 1 is right where several processes share the cores.
     folder

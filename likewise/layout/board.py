@@ -128,7 +128,7 @@ def _opening(
     # pictures on one spot have no direction to part in: give each one of its own
     turn = np.arange(len(y)) * 2.399963
     y = y + 1e-3 * np.stack([np.cos(turn), np.sin(turn)], axis=1) + np.array(CENTRE)
-    y = np.clip(y, low, high)
+    y = np.asarray(np.clip(y, low, high))
     y[have] = anchors[have]
     return y
 

@@ -1,14 +1,20 @@
 """The query-dependent bilinear similarity: a query near a taught one has learned with it.
 
-Reference queries r were taught.  What they learned reaches a new query q in one of two forms,
-both served by the index of plain similarity as it stands:
+Reference queries r were taught.  What they learned reaches a new query q as
 
-* *diagonal* (Kuang, Sun and Wong): each reference has a weight a dimension, and
-  ``v(q) = w(q) o q`` with w(q) the sum of the unit weights of the M nearest references;
-* *leaning*: ``v(q) = W (q + pull sum_r k(q, r) u_r)``.  W is one matrix for all queries: it
-  plays down the directions in which pictures that were called alike differ.  u_r is where
-  the marks of r lead from r, and k weighs the M nearest references, so that a query far from
-  all of them is led nowhere.
+    v(q) = B(q) (q + pull sum_r k(q, r) u_r)
+
+and is served by the index of plain similarity as it stands.  u_r is where the marks of r
+lead from r.  B(q) is one of:
+
+* the plain weights w0;
+* *diagonal* (Kuang, Sun and Wong): each reference has a weight a dimension, and B(q) is the
+  mean of the unit weights of the M nearest references;
+* one matrix W for all queries: it plays down the directions in which pictures that were
+  called alike differ.
+
+k(q, r) weighs the M nearest references, so that near ones have more say and a query far from
+all of them keeps plain weights and is led nowhere.  In the paper all M have the same say.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.learners.plain import Plain
-from likewise.learners.references import combine_weights, nearest_references
+from likewise.learners.references import nearest_references
 from likewise.spaces import Blocks, unit_rows
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_matrix, as_vector
 
@@ -35,17 +41,18 @@ class Bilinear:
     references
         Picture vectors of the reference queries, one row each.
     diagonals
-        One row of weights a reference, for the diagonal form.
+        One row of weights a reference; plain weights where it was taught nothing.
     directions
-        One row u_r a reference, for the leaning form; zeros where nothing was taught.
+        One row u_r a reference; zeros where it was taught nothing.
     half
-        A matrix H with W = H H'; the square root of the plain weights where not given.
+        A matrix H with W = H H'.
     M
         How many of the nearest references take part.
     pull
         How far a query is led.
     warmth
-        A reference that is this much less similar (in cosine) has 1/e of the say.
+        A reference that is this much less similar (in cosine) has 1/e of the say; None gives
+        all M the same say, as in the paper.
     reach
         The cosine at which a reference has as much say as no teaching at all.
     """
@@ -62,7 +69,7 @@ class Bilinear:
         half: Any | None = None,
         M: int = 10,
         pull: float = 0.5,
-        warmth: float = 0.05,
+        warmth: float | None = 0.05,
         reach: float = 0.4,
     ) -> None:
         self.plain, self.space = plain, plain.space
@@ -73,9 +80,10 @@ class Bilinear:
         self.half = None if half is None else as_matrix(half, name="half of W").copy()
         if self.half is not None and len(self.half) != d:
             raise BadInput(f"W must have {d} rows, not {len(self.half)}.")
-        if self.diagonals is not None and not (self.directions is None and self.half is None):
-            raise BadInput("Give weights of dimensions, or directions and W, but not both.")
-        if M < 1 or not warmth > 0 or pull < 0 or not np.isfinite([pull, warmth, reach]).all():
+        if self.diagonals is not None and self.half is not None:
+            raise BadInput("Give weights of dimensions or one matrix W, but not both.")
+        numbers = [pull, reach, 1.0 if warmth is None else warmth]
+        if M < 1 or not numbers[2] > 0 or pull < 0 or not np.isfinite(numbers).all():
             raise BadInput("M is at least 1, warmth above 0, pull at least 0, and reach finite.")
         self.M, self.pull, self.warmth, self.reach = int(M), pull, warmth, reach
         self._root = np.sqrt(plain.w0)
@@ -85,14 +93,10 @@ class Bilinear:
         """H'x, row by row: there a dot product is the similarity under W."""
         return x * self._root if self.half is None else x @ self.half
 
-    def _returned(self, y: FloatArray) -> FloatArray:
-        """H y, row by row."""
-        return y * self._root if self.half is None else y @ self.half.T
-
     # -- serving -----------------------------------------------------------------
 
     def surrogate(self, query: Any) -> Surrogate:
-        """w(q) o q, or W (q + pull sum_r k(q, r) u_r)."""
+        """B(q) (q + pull sum_r k(q, r) u_r)."""
         q = as_vector(query, dim=self.space.dim)
         vector = self.surrogates(q[None, :])[0]
         return Surrogate(vector.astype(q.dtype), space=self.space.fingerprint)
@@ -100,38 +104,36 @@ class Bilinear:
     def surrogates(self, queries: Any) -> FloatArray:
         """The surrogate vectors of many queries at once, one row each."""
         q = as_matrix(queries, dim=self.space.dim, name="queries").astype(np.float64)
-        if self.diagonals is not None:
-            return self.weights(q) * q
-        place = self._mapped(q)
+        led = q
         if self.directions is not None and len(self.references):
-            near, say = self._say(place)
-            led = np.zeros_like(q)
+            led = q.copy()
+            near, say = self._say(self._mapped(q))
             for column, share in zip(near.T, say.T):
-                led += share[:, None] * self.directions[column]
-            place = place + self.pull * self._mapped(led)
-        return self._returned(place)
+                led += (self.pull * share)[:, None] * self.directions[column]
+        if self.half is not None:
+            return (led @ self.half) @ self.half.T
+        return led * (self.plain.w0 if self.diagonals is None else self.weights(q))
 
     def weights(self, queries: Any) -> FloatArray:
-        """w(q) of the diagonal form, one row a query, with the length of the plain weights."""
+        """B(q) of the diagonal form, one row a query, with the length of the plain weights."""
         q = as_matrix(queries, dim=self.space.dim, name="queries").astype(np.float64)
         assert self.diagonals is not None
         w0 = self.plain.w0
         if not len(self.references):
             return np.broadcast_to(w0, q.shape).copy()
-        root = self._root
-        total = combine_weights(self.diagonals, self.references * root, q * root, self.M)
+        near, say = self._say(self._mapped(q))
+        unit, length = unit_rows(self.diagonals), float(np.linalg.norm(w0))
+        total = (1.0 - say.sum(axis=1))[:, None] * (w0 / length)
+        for column, share in zip(near.T, say.T):
+            total += share[:, None] * unit[column]
         usable = total @ w0 > 0  # else it calls opposite pictures similar: w0 instead
-        total = np.where(usable[:, None], total, w0)
-        return unit_rows(total) * float(np.linalg.norm(w0))
+        return unit_rows(np.where(usable[:, None], total, w0)) * length
 
     def taught_by(self, query: Any) -> tuple[IdArray, FloatArray]:
         """Which references take part in a query's answer, and how much say each has."""
         q = as_matrix(as_vector(query, dim=self.space.dim)).astype(np.float64)
         if not len(self.references):
             return np.zeros(0, np.int64), np.zeros(0)
-        if self.diagonals is not None:
-            near = nearest_references(self.references * self._root, q * self._root, self.M)[0]
-            return near, np.full(len(near), 1.0 / len(near))
         near, say = self._say(self._mapped(q))
         return near[0], say[0]
 
@@ -154,6 +156,8 @@ class Bilinear:
         """The M nearest references of mapped queries, and k(q, r) of each."""
         place = unit_rows(place)
         near = nearest_references(self._places, place, self.M)
+        if self.warmth is None:
+            return near, np.full(near.shape, 1.0 / near.shape[1])
         alike = np.stack([np.einsum("ij,ij->i", self._places[c], place) for c in near.T], axis=1)
         say = np.exp((alike - 1.0) / self.warmth)
         return near, say / (say.sum(axis=1, keepdims=True) + np.exp((self.reach - 1) / self.warmth))
@@ -162,10 +166,8 @@ class Bilinear:
         """The formula, term by term: first the query's own, then one for each reference."""
         q = as_vector(query, dim=self.space.dim).astype(np.float64)
         x = self.space.encode(items).astype(np.float64)
-        if self.diagonals is not None:
-            w = self.weights(q[None, :])[0]
-            return np.array([sum(w * q * row) for row in x])
-        matrix = np.diag(self.plain.w0) if self.half is None else self.half @ self.half.T
+        w = self.plain.w0 if self.diagonals is None else self.weights(q[None, :])[0]
+        matrix = np.diag(w) if self.half is None else self.half @ self.half.T
         total = np.array([q @ matrix @ row for row in x])
         if self.directions is not None:
             for r, share in zip(*self.taught_by(q)):

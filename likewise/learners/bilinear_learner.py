@@ -1,16 +1,19 @@
 """Learns a bilinear similarity from preferences, and chooses its form on held-out queries.
 
-Every form that is tried is learned without a fifth of the taught queries and measured on what
-these said: average precision and precision@1 over their judged items.  The best mean wins,
-provided that precision@1 does not fall by more than ``fall``; where none beats plain
-similarity, plain it stays.
+Every form that is tried is learned without some of the taught queries and measured on what
+these said: average precision and precision@1 over their judged items, among random others that
+count as irrelevant.  (People mostly judge what plain similarity showed them first; without the
+others, a form that brings up anything at all would look no worse.)  The best mean wins, provided
+that precision@1 does not fall by more than ``fall``; where none beats plain similarity, plain
+it stays.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from itertools import product
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,42 +23,50 @@ from likewise.learners.bilinear import Bilinear
 from likewise.learners.marks import MarkSettings
 from likewise.learners.plain import Plain
 from likewise.learners.references import Learned, check_settings, clipped, learn_references
-from likewise.learners.teachings import Taught, directions, taught, within_half
+from likewise.learners.teachings import Held, Taught, directions, judge, taught, within_half
 from likewise.spaces import Blocks
 from likewise.types import BadInput, FitReport, FloatArray, IdArray, Preferences, as_matrix
 
-Extension = Literal["auto", "diagonal", "directions", "global", "global+local"]
+Extension = Literal["auto", "diagonal", "directions", "diagonal+local", "global", "global+local"]
+EXTENSIONS: tuple[str, ...] = get_args(Extension)
 
 PULLS = (0.25, 0.5, 1.0)
 """How far queries are led, where it is to be chosen."""
 
-FOLDS = 5
-FEWEST = 10
+PRICES = (0.3, 1.0)
+"""C of the diagonal form, where it is to be chosen."""
+
+FEWEST = 30
 """Taught queries below which nothing is chosen: the most cautious form is taken."""
+
+MANY = 200
+"""Taught queries from which on a third is held out at a time, else a fifth."""
+
+OTHERS = 100
+"""Random items that count as irrelevant where forms are compared."""
 
 
 class Form(NamedTuple):
     """One form of the similarity, by its settings."""
 
     extension: str
-    clip: bool = True
     pull: float = 0.0
+    C: float = 1.0
+    clip: bool = True
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether it has weights a dimension."""
+        return self.extension.startswith("diagonal")
 
 
 class Learnt(NamedTuple):
     """What the taught queries give to every form; each part is made once."""
 
     marks: Taught
-    diagonal: Learned | None
+    diagonals: dict[float, Learned]
     half: FloatArray | None
     directions: FloatArray | None
-
-
-class Held(NamedTuple):
-    """Measures of a form on held-out queries, one number a query."""
-
-    ap: FloatArray
-    p1: FloatArray
 
 
 class BilinearLearner(BaseEstimator):
@@ -69,12 +80,16 @@ class BilinearLearner(BaseEstimator):
         w0, the plain weight of each block; ones where not given.
     extension
         ``diagonal``: weights a dimension (the paper).  ``directions``: taught queries lead
-        their neighbours.  ``global``: one matrix for all queries.  ``global+local``: both.
+        their neighbours.  ``diagonal+local``: both.  ``global``: one matrix for all queries.
+        ``global+local``: the matrix, and taught queries lead their neighbours.
         ``auto``: whichever is best on held-out queries, plain similarity included.
-    sigma, C, clip
-        Of the diagonal form: pull towards plain weights, in [0, 1); price of a broken
-        preference (divided by the square of the number of blocks); whether negative weights
-        become zero, None to choose.
+    sigma
+        Of the diagonal form: pull towards the direction of the plain weights, in [0, 1), as in
+        the paper.  None keeps to the plain weights themselves, which is safer with few marks.
+    C, clip
+        Of the diagonal form: price of a broken preference (with a sigma it is divided by the
+        square of the number of blocks), None to choose; whether negative weights become
+        zero, None to choose.
     M
         How many of the nearest references a query learns from.
     pull
@@ -101,12 +116,12 @@ class BilinearLearner(BaseEstimator):
         block_weights: Mapping[str, float] | None = None,
         *,
         extension: Extension = "auto",
-        sigma: float = 0.95,
-        C: float = 1.0,
+        sigma: float | None = None,
+        C: float | None = None,
         clip: bool | None = True,
         M: int = 20,
         pull: float | None = None,
-        warmth: float = 0.05,
+        warmth: float | None = 0.05,
         reach: float = 0.4,
         exponent: float = 0.5,
         ridge: float = 0.1,
@@ -186,8 +201,8 @@ class BilinearLearner(BaseEstimator):
         kept = ~(old.references[:, None, :] == marks.queries[None]).all(axis=2).any(axis=1)
         arrays, settings = old.to_arrays()
         rows = {"references": marks.queries, "directions": new.directions}
-        if new.diagonal is not None:
-            rows["diagonals"] = new.diagonal.weights
+        if self._form.diagonal:
+            rows["diagonals"] = self._weights(new, self._form)
         for name, added in rows.items():
             if name in arrays and added is not None:
                 arrays[name] = np.concatenate([arrays[name][kept], added])
@@ -200,17 +215,16 @@ class BilinearLearner(BaseEstimator):
     def _forms(self) -> Iterator[Form]:
         """Forms to try, the most cautious first."""
         pulls = PULLS if self.pull is None else (self.pull,)
-        for name in ("global", "directions", "global+local", "diagonal"):
+        prices = PRICES if self.C is None else (self.C,)
+        clips = (True, False) if self.clip is None else (self.clip,)
+        for name in ("global", "directions", "global+local", "diagonal", "diagonal+local"):
             if self.extension not in ("auto", name):
                 continue
-            if name == "diagonal":
-                yield from (
-                    Form(name, c) for c in ([True, False] if self.clip is None else [self.clip])
-                )
-            elif name == "global":
-                yield Form(name)
+            led = pulls if name == "directions" or name.endswith("local") else (0.0,)
+            if name.startswith("diagonal"):
+                yield from (Form(name, *rest) for rest in product(led, prices, clips))
             else:
-                yield from (Form(name, pull=pull) for pull in pulls)
+                yield from (Form(name, pull) for pull in led)
 
     def _choose(self, marks: Taught, notes: list[str]) -> Form | None:
         forms = list(self._forms())
@@ -228,9 +242,12 @@ class BilinearLearner(BaseEstimator):
         allowed = [f for f in forms if self._mean_p1(f) >= base.p1.mean() - self.fall]
         if self.extension == "auto":
             allowed = [f for f in allowed if self.held_out_[f].ap.mean() > base.ap.mean()]
-        if not allowed:
+        if not allowed and self.extension == "auto":
             notes.append("No form was better than plain similarity on held-out queries.")
             return None
+        if not allowed:
+            notes.append("Precision@1 falls on held-out queries; plain similarity may be better.")
+            return max(forms, key=self._mean_p1)
         return max(allowed, key=lambda f: float(self.held_out_[f].ap.mean()))
 
     def _mean_p1(self, form: Form) -> float:
@@ -238,11 +255,14 @@ class BilinearLearner(BaseEstimator):
 
     def _try(self, marks: Taught, rows: IdArray, forms: list[Form]) -> dict[Form | str, Held]:
         """Every form on every taught query, each time learned without it."""
-        fold = np.random.default_rng(self.seed).permutation(len(rows)) % FOLDS
+        rng = np.random.default_rng(self.seed)
+        folds = 3 if len(rows) >= MANY else 5
+        fold = rng.permutation(len(rows)) % folds
+        others = rng.integers(len(marks.items), size=OTHERS)
         untaught = np.flatnonzero(~marks.has_both)
         found: dict[Form | str, list[Held]] = {form: [] for form in forms}
         found["plain"] = []
-        for number in range(FOLDS):
+        for number in range(folds):
             held = rows[fold == number]
             rest = np.sort(np.concatenate([rows[fold != number], untaught]))
             learnt = self._learn(marks.only(rest), forms)
@@ -250,43 +270,56 @@ class BilinearLearner(BaseEstimator):
             for form in forms:
                 model = self._model(learnt, form)
                 assert isinstance(model, Bilinear)
-                found[form].append(judge(marks, held, model.surrogates(asked)))
-            found["plain"].append(judge(marks, held, asked * self._plain.w0))
+                found[form].append(judge(marks, held, model.surrogates(asked), others))
+            found["plain"].append(judge(marks, held, asked * self._plain.w0, others))
         return {key: Held(*map(np.concatenate, zip(*parts))) for key, parts in found.items()}
 
     def _learn(self, marks: Taught, forms: list[Form], *, matrix: bool = True) -> Learnt:
         """The parts that these forms need."""
         names = {form.extension for form in forms}
-        w0 = self._plain.w0
-        diagonal = half = led = None
-        if "diagonal" in names:
-            price = self.C / len(self._plain.space.names) ** 2
-            diagonal = learn_references(
-                marks.items, marks.queries, marks.preferences,
-                sigma=self.sigma, C=price, clip=False, w0=w0,
-            )  # fmt: skip
+        w0, half, led = self._plain.w0, None, None
+        diagonals = {
+            price: self._diagonal(marks, price)
+            for price in {form.C for form in forms if form.diagonal}
+        }
         if matrix and any(name.startswith("global") for name in names):
             half = within_half(
                 marks, np.sqrt(w0),
                 exponent=self.exponent, ridge=self.ridge, caution=self.caution,
             )  # fmt: skip
-        if names & {"directions", "global+local"}:
+        if any(form.pull for form in forms):
             led = directions(marks, MarkSettings())
-        return Learnt(marks, diagonal, half, led)
+        return Learnt(marks, diagonals, half, led)
+
+    def _diagonal(self, marks: Taught, price: float) -> Learned:
+        """Weights a dimension; blocks without plain weight stay out: few marks fit noise there."""
+        w0 = self._plain.w0
+        used = w0 > 0
+        paper = self.sigma is not None
+        return learn_references(
+            marks.items * used,
+            marks.queries * used,
+            marks.preferences,
+            sigma=self.sigma or 0.0,
+            C=price / len(self._plain.space.names) ** 2 if paper else price,
+            clip=False,
+            w0=w0,
+            prior=None if paper else w0,
+        )
 
     def _model(self, learnt: Learnt, form: Form | None) -> Bilinear | Plain:
         if form is None:
             return self._plain
         options: dict[str, Any] = {"M": self.M, "warmth": self.warmth, "reach": self.reach}
-        if form.extension == "diagonal":
-            assert learnt.diagonal is not None
-            part = clipped(learnt.diagonal, self._plain.w0) if form.clip else learnt.diagonal
-            options["diagonals"] = part.weights
-        else:
-            options["pull"] = form.pull
-            options["half"] = learnt.half if form.extension != "directions" else None
-            options["directions"] = learnt.directions if form.pull else None
+        options["pull"] = form.pull
+        options["half"] = learnt.half if form.extension.startswith("global") else None
+        options["directions"] = learnt.directions if form.pull else None
+        options["diagonals"] = self._weights(learnt, form) if form.diagonal else None
         return Bilinear(self._plain, learnt.marks.queries, **options)
+
+    def _weights(self, learnt: Learnt, form: Form) -> FloatArray:
+        found = learnt.diagonals[form.C]
+        return (clipped(found, self._plain.w0) if form.clip else found).weights
 
     # -- telling -----------------------------------------------------------------
 
@@ -295,11 +328,11 @@ class BilinearLearner(BaseEstimator):
         if form in self.held_out_:
             mine, base = self.held_out_[form], self.held_out_["plain"]
             held = {
-                "judged_map": float(mine.ap.mean()), "plain_judged_map": float(base.ap.mean()),
+                "map": float(mine.ap.mean()), "plain_map": float(base.ap.mean()),
                 "p1": float(mine.p1.mean()), "plain_p1": float(base.p1.mean()),
                 "queries": float(len(mine.ap)),
             }  # fmt: skip
-        part = learnt.diagonal
+        part = learnt.diagonals.get(form.C) if form else None
         self.report_ = FitReport(
             method="bilinear" if form is None else f"bilinear {form.extension}",
             preferences=len(marks.preferences),
@@ -314,31 +347,15 @@ class BilinearLearner(BaseEstimator):
         )
 
     def _check(self) -> None:
-        check_settings(self.sigma, self.C)
-        if self.extension not in ("auto", "diagonal", "directions", "global", "global+local"):
-            raise BadInput(
-                "extension is auto, diagonal, directions, global or global+local, not "
-                f"{self.extension!r}."
-            )
+        check_settings(self.sigma or 0.0, 1.0 if self.C is None else self.C)
+        if self.extension not in EXTENSIONS:
+            raise BadInput(f"extension is one of {', '.join(EXTENSIONS)}, not {self.extension!r}.")
         for name, least in (("exponent", 0), ("ridge", 0), ("caution", 0), ("fall", 0)):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= least):
                 raise BadInput(f"{name} must be a number of at least {least}, not {value}.")
         if isinstance(self.M, bool) or not isinstance(self.M, int) or self.M < 1:
             raise BadInput(f"M must be a whole number of at least 1, not {self.M!r}.")
-
-
-def judge(marks: Taught, rows: IdArray, surrogates: FloatArray) -> Held:
-    """Average precision and precision@1 of surrogates over what these references judged."""
-    ap, p1 = np.empty(len(rows)), np.empty(len(rows))
-    for number, row in enumerate(rows):
-        items, grades = marks.judged(int(row))
-        order = np.lexsort((items, -(marks.items[items] @ surrogates[number])))
-        good = grades[order] > 0
-        ranks = np.flatnonzero(good) + 1
-        ap[number] = (np.arange(1, len(ranks) + 1) / ranks).mean() if len(ranks) else 0.0
-        p1[number] = good[0]
-    return Held(ap, p1)
 
 
 def _references(preferences: Preferences, given: ArrayLike | None, count: int) -> IdArray:

@@ -90,7 +90,7 @@ class Metric:
         return cls(space, arrays["weights"], signed=bool(settings["signed"]))
 
 
-class MetricLearner(BaseEstimator):  # type: ignore[misc]
+class MetricLearner(BaseEstimator):
     """Learns the weights of a :class:`Metric` from preferences, usually those of orderings.
 
     Parameters
@@ -215,7 +215,7 @@ def solve_scaled(
             f"{fit.dropped} of {len(fit.alpha)} preferences say nothing: the two pictures are "
             "duplicates or as far from the query in every dimension."
         )
-    weights = fit.w * scale
+    weights: FloatArray = fit.w * scale
     if len(fit.alpha) == fit.dropped:
         notes.append("There is nothing to learn from; the metric stays as it was.")
         weights = start

@@ -7,7 +7,7 @@ rest counted and named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likewise.learners.plain import Plain
 from likewise.solvers.top_precision import Floats, Pairs
 from likewise.spaces import Blocks
 from likewise.types import BadInput, FloatArray, IdArray, Index, Preferences, Surrogate, as_matrix
@@ -108,19 +109,17 @@ def prepare(
     y: Any,
     queries: Any,
     query_labels: Any,
-    space: Blocks | None,
-    block_weights: Mapping[str, float] | None,
+    plain: Plain | None,
     max_queries: int,
     rng: np.random.Generator,
 ) -> tuple[Blocks, FloatArray, Task]:
-    """What every learner here begins with: its space (one block if none), the plain weight of
-    each dimension (1 if none is given), and its task.
+    """What every learner here begins with: its space, the plain weight w0 of each dimension,
+    and its task.  Where no plain similarity is given it is one block of weight 1.
     """
     x = as_matrix(X, name="items")
-    chosen = space if space is not None else Blocks.identity({"x": x.shape[1]})
-    x = as_matrix(x, dim=chosen.dim, name="items")
-    w0 = np.ones(chosen.dim) if block_weights is None else chosen.spread(block_weights)
-    return chosen, w0, make_task(x, y, queries, query_labels, max_queries, rng)
+    start = plain if plain is not None else Plain(Blocks.identity({"x": x.shape[1]}))
+    x = as_matrix(x, dim=start.space.dim, name="items")
+    return start.space, start.w0, make_task(x, y, queries, query_labels, max_queries, rng)
 
 
 def make_task(

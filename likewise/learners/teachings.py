@@ -2,12 +2,14 @@
 
 Preferences are triplets; here they become graded marks: one number from -1 to 1 for every
 item that a query said anything of.  From these follow where each query's marks lead
-(`directions`) and one matrix for all queries (`within_half`), without any iteration.
+(`directions`) and one matrix for all queries (`within_half`), without any iteration; and
+how well any surrogates honour them (`judge`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +60,13 @@ class Taught:
         """Items that a reference said anything of, and their grades."""
         part = slice(*self.grades.indptr[row : row + 2])
         return self.grades.indices[part].astype(np.int64), self.grades.data[part]
+
+
+class Held(NamedTuple):
+    """Measures of a form on held-out queries, one number a query."""
+
+    ap: FloatArray
+    p1: FloatArray
 
 
 def taught(
@@ -133,3 +142,25 @@ def within_half(
     half = np.zeros((d, d))
     half[np.ix_(used, used)] = root[used, None] * axes * factor
     return half
+
+
+def judge(
+    marks: Taught, rows: IdArray, surrogates: FloatArray, others: IdArray | None = None
+) -> Held:
+    """Average precision and precision@1 of surrogates over what these references judged.
+
+    ``others`` are items that count as irrelevant where a reference said nothing of them.
+    """
+    ap, p1 = np.empty(len(rows)), np.empty(len(rows))
+    for number, row in enumerate(rows):
+        items, grades = marks.judged(int(row))
+        if others is not None:
+            own = (marks.items[others] == marks.queries[row]).all(axis=1)
+            fresh = np.setdiff1d(others[~own], items)
+            items, grades = np.append(items, fresh), np.append(grades, np.full(len(fresh), -1.0))
+        order = np.lexsort((items, -(marks.items[items] @ surrogates[number])))
+        good = grades[order] > 0
+        ranks = np.flatnonzero(good) + 1
+        ap[number] = (np.arange(1, len(ranks) + 1) / ranks).mean() if len(ranks) else 0.0
+        p1[number] = good[0]
+    return Held(ap, p1)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from likewise.learners.plain import Plain
 from likewise.learners.relevance import Task, is_labels, make_task, prepare
 from likewise.solvers.top_precision import Dual, mean_top_precision, solve
 from likewise.solvers.top_precision_fast import descend
@@ -143,11 +144,9 @@ class TopPrecisionLearner(BaseEstimator):
 
     Parameters
     ----------
-    space
-        The space of the picture vectors; one block of their length where not given.
-    block_weights
-        w0, the plain weights that the prior W0 = lambda diag(w0) is made of; ones where
-        not given.
+    plain
+        The plain similarity, whose weights w0 make the prior W0 = lambda diag(w0) and whose
+        space is the model's; plain cosine of the vectors where not given.
     solver
         ``"fast"``: averaged mini-batch descent, stopped early on held-out queries.
         ``"exact"``: the optimum, to a certified gap.
@@ -176,8 +175,7 @@ class TopPrecisionLearner(BaseEstimator):
 
     def __init__(
         self,
-        space: Blocks | None = None,
-        block_weights: Mapping[str, float] | None = None,
+        plain: Plain | None = None,
         *,
         solver: Literal["fast", "exact"] = "fast",
         C: float | tuple[float, ...] = 1e-2,
@@ -191,7 +189,7 @@ class TopPrecisionLearner(BaseEstimator):
         held_out: float = 0.2,
         seed: int = 0,
     ) -> None:
-        self.space, self.block_weights = space, block_weights
+        self.plain = plain
         self.solver, self.C, self.lam, self.rank = solver, C, lam, rank
         self.diagonal, self.tolerance, self.step, self.epochs = diagonal, tolerance, step, epochs
         self.max_queries, self.held_out, self.seed = max_queries, held_out, seed
@@ -233,9 +231,7 @@ class TopPrecisionLearner(BaseEstimator):
         started = time.perf_counter()
         self._check()
         rng = np.random.default_rng(self.seed)
-        space, w0, task = prepare(
-            X, y, queries, query_labels, self.space, self.block_weights, self.max_queries, rng
-        )
+        space, w0, task = prepare(X, y, queries, query_labels, self.plain, self.max_queries, rng)
         self.dual_: Dual | None = None
         if not len(task):
             self._fall_back(space, w0, task, started)

@@ -46,10 +46,28 @@ class Branch:
                 after = np.asarray(payload["weights"], np.float64)
                 branch.judge(payload["asked"], weights, after)
                 weights = after
-            branch.seen.update(payload["shown"])
-            if payload["query"] is not None:
-                branch.seen.add(payload["query"])
+            branch.see(payload)
         return branch
+
+    def __post_init__(self) -> None:
+        self._vectors = self.holdings.vectors
+
+    @property
+    def stale(self) -> bool:
+        """Whether items have come or gone since."""
+        return self.holdings.vectors is not self._vectors
+
+    def copy(self) -> Branch:
+        """A branch of its own, to go on with."""
+        return Branch(
+            self.holdings, self.vector, set(self.seen), list(self.choices), list(self.orders)
+        )
+
+    def see(self, payload: Mapping[str, Any]) -> None:
+        """Count what a round showed as seen."""
+        self.seen.update(payload["shown"])
+        if payload["query"] is not None:
+            self.seen.add(payload["query"])
 
     def judge(self, asked: Mapping[str, Any], before: FloatArray, after: FloatArray) -> bool:
         """Add what one round said; whether it gave an order to learn from."""

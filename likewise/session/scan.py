@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import numba
 import numpy as np
 
 from likewise.session.holdings import Holdings, rows_of
 from likewise.types import FloatArray, IdArray
 
-CHUNK = 65_536
+CHUNK = 16_384
+"""Items scored at a time."""
+
+SHARED_FROM = 100_000
+"""Items from which a scan is shared between the cores."""
 
 
 def nearness(vectors: FloatArray, query: FloatArray, weights: FloatArray) -> FloatArray:
     """Minus the weighted squared distance of every item, by one exact scan."""
-    used = np.flatnonzero(weights)
-    out = np.empty(len(vectors), np.float64)
-    w = weights[used]
-    for start in range(0, len(vectors), CHUNK):
-        part = vectors[start : start + CHUNK]
-        gap = (part if len(used) == vectors.shape[1] else part[:, used]) - query[used]
-        out[start : start + CHUNK] = -(np.square(gap, out=gap) @ w.astype(gap.dtype))
+    out = np.empty(len(vectors), np.float32)
+    w = np.asarray(weights, np.float32)
+    q = np.asarray(query, np.float32)
+
+    def scan(rows: slice) -> None:
+        np.negative(squared_distances(vectors[rows], q, w), out=out[rows])
+
+    in_chunks(scan, len(vectors))
+    return out
+
+
+def in_chunks(work: Callable[[slice], None], items: int) -> None:
+    """Call ``work`` for one range of rows after another; on all cores where there are many."""
+    ranges = [slice(at, min(items, at + CHUNK)) for at in range(0, items, CHUNK)]
+    if items < SHARED_FROM:
+        for rows in ranges:
+            work(rows)
+        return
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(work, ranges))
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def squared_distances(x: Any, query: Any, weights: Any) -> Any:
+    """``sum_m w_m (x_m - q_m)^2`` of every row, straight from the differences."""
+    out = np.empty(len(x), np.float32)
+    for i in range(len(x)):
+        row = x[i]
+        total = np.float32(0.0)
+        for m in range(len(query)):
+            gap = row[m] - query[m]
+            total += weights[m] * gap * gap
+        out[i] = total
     return out
 
 

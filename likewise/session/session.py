@@ -60,6 +60,7 @@ class TargetSession:
         self._seed = int(begun["seed"])
         self._learn = learn or metric_learner(self._scale, holdings.blocks, self.settings)
         self._filter: tuple[Any, TargetFilter] | None = None
+        self._known: tuple[int, Branch | None] = (0, None)
         self.board: Board
 
     # ----------------------------------------------------------------------
@@ -211,7 +212,7 @@ class TargetSession:
         notes: list[str] = []
         if len(chain) + len(thrown) == 1:
             notes.append("One picture alone makes no order; move at least two to teach the metric.")
-        branch = self._branch()
+        branch = self._branch(board.round)
         weights = self._teach(branch, asked, board.weights, notes)
         clock.lap("learn")
         branch.seen.update(pins)
@@ -223,13 +224,15 @@ class TargetSession:
         else:
             ids = self._nearest(chosen, weights, branch.seen, self._room(pins))
         clock.lap("match")
-        return self._show(board.round, chosen, ids, pins, weights, views, asked, notes, clock)
+        return self._show(
+            board.round, chosen, ids, pins, weights, views, asked, notes, clock, branch
+        )
 
     def another_hundred(self) -> Board:
         """A hundred other pictures at random: none of those shown was anything like it."""
         self._check_open()
         clock = _Clock()
-        branch = self._branch()
+        branch = self._branch(self.board.round)
         ids = random_hundred(
             self._holdings, without=sorted(branch.seen), seed=self._seed + self.board.depth + 1
         )
@@ -340,9 +343,14 @@ class TargetSession:
     def _room(self, pins: tuple[int, ...]) -> int:
         return max(0, self.settings.shown - len(pins))
 
-    def _branch(self) -> Branch:
-        trail = self._rounds.trail(self.board.round)
-        return Branch.of(trail, self._holdings, self._vector, self._start)
+    def _branch(self, number: int) -> Branch:
+        """What was said up to a round; the last one is remembered."""
+        number_of_known, known = self._known
+        if known is None or number_of_known != number or known.stale:
+            trail = self._rounds.trail(number)
+            known = Branch.of(trail, self._holdings, self._vector, self._start)
+            self._known = (number, known)
+        return known.copy()
 
     def _teach(
         self, branch: Branch, asked: Mapping[str, Any], before: FloatArray, notes: list[str]
@@ -362,6 +370,8 @@ class TargetSession:
             blocks = self._holdings.blocks
             views = {name: only(self._scale, blocks, (name,)) for name in blocks}
             views = {name: view for name, view in views.items() if view.any()}
+            if not self.settings.views:
+                views = {}
             if len(views) > 1:
                 views["all blocks"] = self._scale
             made = TargetFilter(x, views, power=self.settings.power, mistake=self.settings.mistake)
@@ -392,6 +402,7 @@ class TargetSession:
         asked: Mapping[str, Any],
         notes: list[str],
         clock: _Clock,
+        branch: Branch | None = None,
     ) -> Board:
         shown = (*pins, *(int(item) for item in ids if int(item) not in pins))
         if not len(ids):
@@ -412,6 +423,9 @@ class TargetSession:
             "notes": list(notes),
         }
         record = self._rounds.add_round(self.number, payload, parent=parent, seconds=clock.seconds)
+        if branch is not None:
+            branch.see(payload)
+            self._known = (record.id, branch)
         self.board = self._read(record)
         return self.board
 
@@ -444,10 +458,7 @@ class TargetSession:
         weights = np.asarray(payload["weights"], np.float64)
         shares = block_shares(weights, self._spread, self._holdings.blocks)
         held = rows_of(self._holdings, payload["shown"]) >= 0
-        seen: set[int] = set()
-        for before in self._rounds.trail(record.id):
-            own = before.payload["query"]
-            seen |= {*before.payload["shown"], *(() if own is None else (own,))}
+        seen = self._branch(record.id).seen
         places = payload["positions"] or [None] * len(held)
         return Board(
             session=self.number,

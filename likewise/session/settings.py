@@ -33,6 +33,8 @@ class Settings:
         Allow negative weights, as ranking-SVM does; only to compare with.
     use_filter
         Show what the target filter thinks likely; without it, the nearest to the query.
+    views
+        Whether the filter looks through each block alone too, or through the learned metric only.
     power, mistake
         Of the target filter's rule.
     learn_on
@@ -48,6 +50,7 @@ class Settings:
     pull: bool = False
     signed: bool = False
     use_filter: bool = True
+    views: bool = True
     power: int = POWER
     mistake: float = MISTAKE
     learn_on: tuple[str, ...] | None = None

@@ -57,7 +57,8 @@ def random_hundred(
     free[gone[gone >= 0]] = False
     rows = np.flatnonzero(free)
     drawn = np.random.default_rng(seed).permutation(rows)[:count]
-    return holdings.ids[np.sort(drawn)]
+    ids: IdArray = holdings.ids[np.sort(drawn)]
+    return ids
 
 
 class Kept(NamedTuple):

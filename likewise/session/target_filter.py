@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from likewise.session.scan import in_chunks, squared_distances
 from likewise.types import FloatArray, IdArray
 
 LEARNED = "learned"
@@ -40,8 +41,8 @@ BUDGET = 30_000_000
 VIEWS_UP_TO = 200_000
 """Items up to which the views beside the learned metric are kept."""
 
-CHUNK = 8192
 FLOOR = 1e-4
+"""Distances count as at least this share of the shown pictures' spread; duplicates are alike."""
 
 
 class Choice(NamedTuple):
@@ -120,6 +121,8 @@ class TargetFilter:
         for name, view in self._views.items():
             own = [view] * len(choices)
             logs.append(self._sum(name, choices, own) + self._foresight(own, choices))
+        if len(logs) == 1:
+            return Posterior(logs[0], {LEARNED: 1.0})
         top = [float(log.max(initial=-np.inf)) for log in logs]
         best = max(top)
         total = np.zeros(len(self._x), np.float64)
@@ -156,29 +159,34 @@ class TargetFilter:
         return total
 
     def _add(self, total: FloatArray, choice: Choice, weights: FloatArray) -> None:
+        """Add the log likelihood of one choice to ``total``, by one exact scan."""
         used = np.flatnonzero(weights)
         if not len(used) or len(choice.candidates) < 2:
             return
-        root = np.sqrt(weights[used]).astype(np.float32)
-        shown = self._x[np.ix_(choice.candidates, used)] * root
-        length = np.einsum("ij,ij->i", shown, shown)
-        whole = len(used) == self._x.shape[1]
-        floor = np.float32(FLOOR * max(float(length.mean()), 1e-30))
-        for start in range(0, len(self._x), CHUNK):
-            part = self._x[start : start + CHUNK]
-            x = (part if whole else part[:, used]) * root
-            cross = x @ shown.T
-            own = np.einsum("ij,ij->i", x, x)
+        columns = slice(int(used[0]), int(used[-1]) + 1)
+        x, w = self._x[:, columns], weights[columns].astype(np.float32)
+        shown = x[choice.candidates]
+        middle = shown.mean(axis=0)  # distances from here keep the digits of single precision
+        away = shown - middle
+        length = np.square(away) @ w
+        # |x - s|^2 = |x - c|^2 + |s - c|^2 - 2 x.W(s - c) + 2 c.W(s - c)
+        pull = np.ascontiguousarray((away * w).T)
+        constant = length + 2.0 * (middle @ pull)
+        floor = np.float32(max(FLOOR * float(length.mean()), 1e-30))
+
+        def judge(rows: slice) -> None:
             _add_log_likelihood(
-                cross,
-                own,
-                length,
+                x[rows] @ pull,
+                squared_distances(x[rows], middle, w),
+                constant,
                 choice.chosen,
                 self._power,
                 np.float32(self._mistake),
                 floor,
-                total[start : start + CHUNK],
+                total[rows],
             )
+
+        in_chunks(judge, len(x))
 
     def _foresight(self, weights: Sequence[FloatArray], choices: Sequence[Choice]) -> float:
         """Log probability of the orders by the same rule, pair by pair."""
@@ -200,11 +208,11 @@ class _Sum(NamedTuple):
     total: FloatArray
 
 
-@numba.njit(cache=True, nogil=True, parallel=False, fastmath={"reassoc", "contract", "nsz"})
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _add_log_likelihood(
     cross: Any,
     own: Any,
-    length: Any,
+    constant: Any,
     chosen: Any,
     power: Any,
     mistake: Any,
@@ -213,17 +221,23 @@ def _add_log_likelihood(
 ) -> None:
     """Add the log of the choice rule to ``out``, one number an item."""
     items, shown = cross.shape
-    one = np.float32(1.0)
+    two, one = np.float32(2.0), np.float32(1.0)
     for i in range(items):
-        mine = max(own[i] + length[chosen] - np.float32(2.0) * cross[i, chosen], floor)
+        near, row = own[i], cross[i]
+        mine = max(near + constant[chosen] - two * row[chosen], floor)
         total = np.float32(0.0)
-        for s in range(shown):
-            other = max(own[i] + length[s] - np.float32(2.0) * cross[i, s], floor)
-            ratio = mine / other
-            value = ratio
-            for _ in range(power - 1):
-                value *= ratio
-            total += value
+        if power == 4:  # the default, written out so that it is computed eight at a time
+            for s in range(shown):
+                ratio = mine / max(near + constant[s] - two * row[s], floor)
+                square = ratio * ratio
+                total += square * square
+        else:
+            for s in range(shown):
+                ratio = mine / max(near + constant[s] - two * row[s], floor)
+                value = one
+                for _ in range(power):
+                    value *= ratio
+                total += value
         out[i] += np.log((one - mistake) / total + mistake / np.float32(shown))
 
 
@@ -239,7 +253,9 @@ def reference_posterior(
     x = np.asarray(vectors, np.float64)
     total = np.zeros(len(x))
     for candidates, chosen in choices:
-        d = ((x[:, None, :] - x[candidates][None, :, :]) ** 2) @ weights
+        shown = x[candidates]
+        floor = FLOOR * float((((shown - shown.mean(axis=0)) ** 2) @ weights).mean())
+        d = np.maximum(((x[:, None, :] - shown[None, :, :]) ** 2) @ weights, floor)
         p = d[:, [chosen]] ** -power / (d**-power).sum(axis=1, keepdims=True)
         total += np.log((1 - mistake) * p[:, 0] + mistake / len(candidates))
     return total

@@ -33,7 +33,7 @@ SAME = 1e-12
 """Two rows that differ by less than this share of their length are duplicates."""
 
 
-PATIENCE = 40
+PATIENCE = 8
 """Sweeps of coordinate ascent before the interior point and the active set are asked."""
 
 

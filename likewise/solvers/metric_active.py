@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.solvers.checks import Floats
 
@@ -60,7 +61,7 @@ def active_set(
 
 
 def _step(
-    A: Floats, prior: Floats, cap: Floats, alpha: Floats, free: Floats, slope: Floats
+    A: Floats, prior: Floats, cap: Floats, alpha: Floats, free: NDArray[np.bool_], slope: Floats
 ) -> Floats | None:
     """A Newton step on the free pairs, bent at the box; steepest ascent where it does not rise."""
     positive = prior + alpha @ A > 0

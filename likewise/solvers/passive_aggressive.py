@@ -95,7 +95,7 @@ def _arrays(
 # Kernels
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
 def _surrogate(z, w, diagonal):  # type: ignore[no-untyped-def]
     """W'z, and how much of a change of u goes into it, a number a dimension."""
     if diagonal:
@@ -104,18 +104,25 @@ def _surrogate(z, w, diagonal):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=True)
-def _difference(v, h, good, bad, move):  # type: ignore[no-untyped-def]
-    """Margin and curvature along good - bad, which is left in ``move``."""
+def _sums(v, h, move):  # type: ignore[no-untyped-def]
+    # Stores nothing, so that reordering its sums gives the same bits in every run.
     margin = 0.0
     bend = 0.0
     for t in range(len(v)):
-        move[t] = good[t] - bad[t]
         margin += v[t] * move[t]
         bend += h[t] * move[t] * move[t]
     return margin, bend
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
+def _difference(v, h, good, bad, move):  # type: ignore[no-untyped-def]
+    """Margin and curvature along good - bad, which is left in ``move``."""
+    for t in range(len(v)):
+        move[t] = good[t] - bad[t]
+    return _sums(v, h, move)
+
+
+@njit(cache=True)
 def _hinge(z, x, start, better, worse, w, diagonal):  # type: ignore[no-untyped-def]
     """Sum of the hinge losses of all triplets."""
     move = np.empty(x.shape[1])
@@ -127,7 +134,7 @@ def _hinge(z, x, start, better, worse, w, diagonal):  # type: ignore[no-untyped-
     return total
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
 def _pass(turn, z, x, start, better, worse, alpha, w, diagonal, cost):  # type: ignore[no-untyped-def]
     """Every alpha once, the triplets of a query together."""
     d = x.shape[1]
@@ -155,7 +162,7 @@ def _pass(turn, z, x, start, better, worse, alpha, w, diagonal, cost):  # type: 
                     w[p, t] += z[i, p] * u[t]
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
 def _online(z, x, query, better, worse, w, cost):  # type: ignore[no-untyped-def]
     """OASIS: W += min(C, loss / |V|^2) V with V = z (better - worse)'."""
     d = x.shape[1]

@@ -168,3 +168,34 @@ def test_the_real_command_in_a_real_process(folder):  # noqa: F811
         check=True,
     )
     assert json.loads(found.stdout)["results"]
+
+
+def test_a_target_search_in_the_terminal(run, tmp_path):
+    first = run("session", "start", "-n", "8", "--json").data
+    assert len(first["shown"]) == 8
+    session = str(first["session"])
+    shown = [s["item"] for s in first["shown"]]
+    order = ",".join(str(i) for i in shown[1:4])
+    second = run("session", "next", session, "-q", str(shown[0]), "-o", order, "--json").data
+    assert second["query"] == shown[0]
+    assert not set(shown) & {s["item"] for s in second["shown"]}
+    done = run("session", "finish", session, "--found", str(shown[0]), "--keep", "--json").data
+    assert done["orderings"] == 1
+    assert [s["id"] for s in run("session", "list", "--json").data] == [first["session"]]
+    times = tmp_path / "steps.csv"
+    assert len(run("session", "show", session, "--times", str(times), "--json").data) == 2
+    assert times.read_text().startswith("round,step,seconds")
+    kinds = {r["judgement"]["kind"] for r in run("judgements", "list", "--json").data}
+    assert kinds == {"ordering"}
+
+
+def test_simulated_searches(run):
+    rows = run("session", "simulate", "--sessions", "5", "-n", "6", "--rounds", "3", "--json").data
+    assert [r["round"] for r in rows] == [1, 2, 3]
+    assert rows[0]["found"] <= rows[-1]["found"] <= 1
+    assert "no block" in run("session", "simulate", "--block", "smell", code=2).stderr
+
+
+def test_a_session_that_is_not_there(run):
+    assert "session" in run("session", "next", "99", code=2).stderr
+    assert "commas" in run("session", "next", "1", "-o", "a,b", code=2).stderr

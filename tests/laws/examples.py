@@ -14,8 +14,8 @@ from scipy import sparse
 from likewise.learners import Plain
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.clicks import Clicks
-from likewise.learners.top_precision import TopPrecision
 from likewise.learners.metric import Metric
+from likewise.learners.top_precision import TopPrecision
 from likewise.spaces import Blocks, BlockSpec, Squared
 from likewise.types import Similarity
 

@@ -114,7 +114,7 @@ def test_full_whitening_of_many_positives_is_the_discriminant_direction():
 
 def test_positives_alone_find_the_block_they_agree_in():
     """Pictures of one colour and many kinds: the colour block comes to weigh more."""
-    rng, plain, x = world(5, 300)
+    _, plain, x = world(5, 300)
     part = plain.space.slices["colour"]
     x[:40, part] = x[0, part]
     s = MarkedQuery(plain, Background.of(x, plain.w0)).surrogate(x[0], x[1:11])

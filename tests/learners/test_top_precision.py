@@ -111,11 +111,8 @@ def test_queries_that_teach_nothing_are_left_out_and_counted(solver):
 def test_nothing_to_learn_gives_plain_similarity_and_says_so(solver, value):
     x, _ = labelled(m=20)
     space = Blocks.identity({"a": 4, "b": 6})
-    weights = {"a": 1.0, "b": 0.5}
-    learner = TopPrecisionLearner(space, weights, solver=solver).fit(
-        x, np.full((3, 20), value), x[:3]
-    )
-    plain = Plain(space, weights)
+    plain = Plain(space, {"a": 1.0, "b": 0.5})
+    learner = TopPrecisionLearner(plain, solver=solver).fit(x, np.full((3, 20), value), x[:3])
     assert np.allclose(learner.similarity_.score(x[0], x), plain.score(x[0], x))
     assert learner.report_.covered == 0
     assert "plain similarity" in learner.report_.notes[0]
@@ -134,7 +131,10 @@ def test_bad_input_is_refused_with_what_to_do():
         ("use -1 for unknown", lambda: learner.fit(x, np.full((3, 20), np.nan), x[:3])),
         ("numbers each", lambda: learner.fit(x, labels, x[:3, :4], query_labels=labels[:3])),
         ("NaN", lambda: learner.fit(np.full((20, 3), np.nan), labels)),
-        ("other features", lambda: TopPrecisionLearner(Blocks.identity({"a": 3})).fit(x, labels)),
+        (
+            "other features",
+            lambda: TopPrecisionLearner(Plain(Blocks.identity({"a": 3}))).fit(x, labels),
+        ),
         ("'fast' or 'exact'", lambda: TopPrecisionLearner(solver="slow").fit(x, labels)),
         ("C must be above 0", lambda: TopPrecisionLearner(C=0).fit(x, labels)),
         ("rank", lambda: TopPrecisionLearner(rank=0).fit(x, labels)),

@@ -138,6 +138,8 @@ def test_an_index_that_misses_items_costs_time_not_truth():
             top[i, : len(best)] = best
         return top
 
+    blind = solve(z, x, relevance, prior=np.eye(5), find=lambda v, k: np.full((12, k), -1))
+    assert blind.relative_gap <= 1e-2
     exact = solve(z, x, relevance, prior=np.eye(5), tolerance=1e-4)
     found = solve(z, x, relevance, prior=np.eye(5), tolerance=1e-4, find=find)
     assert found.relative_gap <= 1e-4

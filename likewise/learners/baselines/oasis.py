@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from likewise.learners.plain import Plain
 from likewise.learners.relevance import prepare
 from likewise.learners.top_precision import TopPrecision
 from likewise.solvers.passive_aggressive import oasis
-from likewise.spaces import Blocks
 from likewise.types import BadInput, FitReport
 
 
@@ -21,10 +20,8 @@ class Oasis(BaseEstimator):
 
     Parameters
     ----------
-    space
-        The space of the picture vectors; one block of their length where not given.
-    block_weights
-        w0, the plain weights that it starts from; ones where not given.
+    plain
+        The plain similarity that it starts from; plain cosine where not given.
     C
         The longest step (aggressiveness).
     steps
@@ -33,16 +30,14 @@ class Oasis(BaseEstimator):
 
     def __init__(
         self,
-        space: Blocks | None = None,
-        block_weights: Mapping[str, float] | None = None,
+        plain: Plain | None = None,
         *,
         C: float = 0.1,
         steps: int = 100_000,
         max_queries: int = 400,
         seed: int = 0,
     ) -> None:
-        self.block_weights = block_weights
-        self.space, self.C, self.steps = space, C, steps
+        self.plain, self.C, self.steps = plain, C, steps
         self.max_queries, self.seed = max_queries, seed
 
     def fit(self, X: Any, y: Any, queries: Any = None, *, query_labels: Any = None) -> Oasis:
@@ -51,9 +46,7 @@ class Oasis(BaseEstimator):
         if self.C <= 0 or self.steps < 0:
             raise BadInput("C must be above 0 and steps at least 0.")
         rng = np.random.default_rng(self.seed)
-        space, w0, task = prepare(
-            X, y, queries, query_labels, self.space, self.block_weights, self.max_queries, rng
-        )
+        space, w0, task = prepare(X, y, queries, query_labels, self.plain, self.max_queries, rng)
         drawn = task.triplets(self.steps if len(task) else 0, rng)
         fit = oasis(task.queries, task.items, drawn, cost=self.C, prior=np.diag(w0))
         self.similarity_ = TopPrecision(space, fit.weights, None, "oasis")

@@ -7,16 +7,15 @@ random irrelevant item instead of the top one.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from likewise.learners.plain import Plain
 from likewise.learners.relevance import prepare
 from likewise.learners.top_precision import TopPrecision
 from likewise.solvers.passive_aggressive import rank_svm
-from likewise.spaces import Blocks
 from likewise.types import BadInput, FitReport
 
 
@@ -25,10 +24,8 @@ class BilinearRankSvm(BaseEstimator):
 
     Parameters
     ----------
-    space
-        The space of the picture vectors; one block of their length where not given.
-    block_weights
-        w0, the plain weights that it starts from; ones where not given.
+    plain
+        The plain similarity that it starts from; plain cosine where not given.
     C, lam
         Weight of a triplet's loss, and lambda of the prior.
     diagonal
@@ -42,8 +39,7 @@ class BilinearRankSvm(BaseEstimator):
 
     def __init__(
         self,
-        space: Blocks | None = None,
-        block_weights: Mapping[str, float] | None = None,
+        plain: Plain | None = None,
         *,
         C: float = 1e-2,
         lam: float = 1.0,
@@ -54,8 +50,7 @@ class BilinearRankSvm(BaseEstimator):
         max_queries: int = 400,
         seed: int = 0,
     ) -> None:
-        self.block_weights = block_weights
-        self.space, self.C, self.lam, self.diagonal = space, C, lam, diagonal
+        self.plain, self.C, self.lam, self.diagonal = plain, C, lam, diagonal
         self.triplets, self.tolerance, self.passes = triplets, tolerance, passes
         self.max_queries, self.seed = max_queries, seed
 
@@ -67,9 +62,7 @@ class BilinearRankSvm(BaseEstimator):
         if self.C <= 0 or self.lam < 0:
             raise BadInput("C must be above 0 and lam at least 0.")
         rng = np.random.default_rng(self.seed)
-        space, w0, task = prepare(
-            X, y, queries, query_labels, self.space, self.block_weights, self.max_queries, rng
-        )
+        space, w0, task = prepare(X, y, queries, query_labels, self.plain, self.max_queries, rng)
         drawn = task.triplets(self.triplets if len(task) else 0, rng)
         prior = self.lam * w0
         fit = rank_svm(

@@ -1,0 +1,258 @@
+"""Target search from the command line: begin, go on, finish, look at old ones, simulate."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from likewise.cli.common import (
+    AsJson,
+    Data,
+    Where,
+    emit,
+    item_or_file,
+    opened,
+    plain_errors,
+    printable,
+    progress_bar,
+    table,
+)
+from likewise.types import BadInput
+
+app = typer.Typer(no_args_is_help=True, help="Look for one picture by arranging pictures.")
+
+Shown = Annotated[int, typer.Option("-n", help="Pictures a round.")]
+
+
+@app.command("start")
+@plain_errors
+def start(
+    picture: Annotated[str, typer.Argument(help="An item or file to begin from.")] = "",
+    text: Annotated[str, typer.Option("--text", "-t", help="Words to begin from.")] = "",
+    random: Annotated[bool, typer.Option("--random", help="Begin with a random hundred.")] = False,
+    shown: Shown = 20,
+    person: Annotated[str, typer.Option(help="Who searches.")] = "",
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Begin a target search and print its first board.
+
+    Example: likewise session start --text "beach" -n 20
+    """
+    from likewise.session import Settings
+    from likewise.session import collection as target
+
+    with opened(where, data, write=True) as collection:
+        search = target.start(
+            collection,
+            picture=item_or_file(picture) if picture else None,
+            text=text,
+            random=random,
+            settings=Settings(shown=shown, layout="none"),
+            person=person,
+        )
+        _show(collection, search, as_json)
+
+
+@app.command("next")
+@plain_errors
+def next_(
+    session: Annotated[int, typer.Argument(help="Its number.")],
+    query: Annotated[
+        int | None, typer.Option("--query", "-q", help="The item closest to what you look for.")
+    ] = None,
+    order: Annotated[
+        str, typer.Option("--order", "-o", help="Items from nearest to farthest, with commas.")
+    ] = "",
+    discard: Annotated[
+        str, typer.Option("--discard", "-x", help="Items that are far off, with commas.")
+    ] = "",
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which picture is closest and how others compare; print the next board.
+
+    Example: likewise session next 3 -q 120 -o 77,15,9
+    """
+    from likewise.session import collection as target
+
+    moved, discarded = _numbers(order), _numbers(discard)
+    with opened(where, data, write=True) as collection:
+        search = target.resume(collection, session)
+        search.next(query=query, moved=moved, discarded=discarded)
+        _show(collection, search, as_json)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise BadInput("Write items as numbers with commas, for instance 77,15,9.") from None
+
+
+@app.command("finish")
+@plain_errors
+def finish(
+    session: Annotated[int, typer.Argument(help="Its number.")],
+    found: Annotated[
+        int | None, typer.Option(help="The item that was looked for; given up if none.")
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Let later sessions and models learn from it.")
+    ] = False,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """End a session: found, or given up.
+
+    Example: likewise session finish 3 --found 120 --keep
+    """
+    from likewise.session import collection as target
+
+    with opened(where, data, write=True) as collection:
+        search = target.resume(collection, session)
+        if found is None:
+            search.give_up(keep=keep)
+        else:
+            search.found(found, keep=keep)
+        written = target.teach_others(collection, search) if keep else 0
+    if as_json:
+        emit({"session": session, "found": found, "kept": keep, "orderings": written})
+    else:
+        typer.echo(f"Session {session} is over" + (f"; {written} orderings kept." if keep else "."))
+
+
+def _show(collection: Any, search: Any, as_json: bool) -> None:
+    board = search.board
+    items = {i.id: i.file for i in collection.store.items.many(board.shown)}
+    if as_json:
+        emit(
+            {
+                "session": board.session,
+                "round": board.round,
+                "query": board.query,
+                "shown": [{"item": i, "file": items.get(i, "")} for i in board.shown],
+                "shares": dict(board.shares),
+                "words": board.words,
+                "left": board.left,
+                "notes": list(board.notes),
+            }
+        )
+        return
+    typer.echo(f"Session {board.session}, round {board.depth + 1}: {board.left:,} not shown yet.")
+    table("", ["item", "file"], [[i, printable(items.get(i, ""))] for i in board.shown])
+    typer.echo(f"The metric listens to {board.words}." if board.words else "")
+    for note in board.notes:
+        typer.echo(note)
+    typer.echo(
+        f"Go on: likewise session next {board.session} -q ITEM -o NEAREST,...,FARTHEST   "
+        f"End: likewise session finish {board.session} --found ITEM"
+    )
+
+
+@app.command("list")
+@plain_errors
+def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+    """List target searches, the newest first.
+
+    Example: likewise session list
+    """
+    with opened(where, data) as collection:
+        found = collection.store.sessions.all()
+    if as_json:
+        emit([{"id": s.id, "state": s.state, "person": s.person, "started": s.started,
+               "outcome": dict(s.outcome)} for s in found])  # fmt: skip
+        return
+    rows = [
+        [s.id, s.state, s.person, time.strftime("%Y-%m-%d %H:%M", time.localtime(s.started))]
+        for s in found
+    ]
+    table("", ["", "state", "person", "started"], rows)
+
+
+@app.command("show")
+@plain_errors
+def show(
+    session: Annotated[int, typer.Argument(help="Its number.")],
+    times: Annotated[
+        Path | None, typer.Option(help="Write the seconds of each step as CSV.")
+    ] = None,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the rounds of a session.
+
+    Example: likewise session show 3 --times steps.csv
+    """
+    import csv
+
+    with opened(where, data) as collection:
+        collection.store.sessions.get(session)
+        rounds = collection.store.sessions.rounds(session)
+    if times is not None:
+        with open(times, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["round", "step", "seconds"])
+            writer.writerows((r.id, step, s) for r in rounds for step, s in r.seconds.items())
+    if as_json:
+        emit([{"round": r.id, "parent": r.parent, "payload": dict(r.payload),
+               "seconds": dict(r.seconds)} for r in rounds])  # fmt: skip
+        return
+    rows = [
+        [r.id, r.parent or "", r.payload.get("query") or "", len(r.payload.get("shown", ())),
+         f"{sum(r.seconds.values()) * 1e3:.0f} ms"]
+        for r in rounds
+    ]  # fmt: skip
+    table("", ["round", "after", "query", "shown", "took"], rows)
+
+
+@app.command("simulate")
+@plain_errors
+def simulate(
+    sessions: Annotated[int, typer.Option(help="How many searches.")] = 50,
+    shown: Shown = 20,
+    mistakes: Annotated[float, typer.Option(help="Share of mistaken choices.")] = 0.0,
+    block: Annotated[str, typer.Option(help="The block that the simulated person judges by.")] = "",
+    rounds: Annotated[int, typer.Option(help="Most rounds.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a simulated person search this collection; print the share found by each round.
+
+    Example: likewise session simulate --block colour --mistakes 0.3
+    """
+    from likewise.evaluation.users import SimulatedUser, share_found
+    from likewise.session import Settings
+    from likewise.session import simulate as run
+    from likewise.session.collection import CollectionHoldings
+
+    with opened(where, data) as collection, progress_bar("Searching", "searches") as tell:
+        holdings = CollectionHoldings(collection)
+        blocks = holdings.blocks
+        if block and block not in blocks:
+            raise BadInput(f"This collection has no block {block!r}; it has {', '.join(blocks)}.")
+        view = holdings.vectors[:, blocks[block]] if block else holdings.vectors
+        result = run(
+            holdings,
+            SimulatedUser(view, mistakes=mistakes),
+            settings=Settings(shown=shown),
+            sessions=sessions,
+            most=rounds,
+            progress=tell,
+            seed=seed,
+        )
+    rows = [(by, *share_found(result.rounds, by)) for by in range(1, rounds + 1)]
+    if as_json:
+        emit([{"round": b, "found": f, "low": lo, "high": hi} for b, f, lo, hi in rows])
+    else:
+        cells = [[b, f"{f:.2f}", f"{lo:.2f} - {hi:.2f}"] for b, f, lo, hi in rows]
+        table("", ["round", "found", "95 %"], cells)

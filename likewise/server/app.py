@@ -1,0 +1,110 @@
+"""The application: routes, errors and the page, behind the gate."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+
+import likewise
+from likewise.collection import Collection
+from likewise.server import errors
+from likewise.server.access import Access
+from likewise.server.api_page import api_page
+from likewise.server.gate import Gate
+from likewise.server.routes import items, jobs, judgements, models, search, uploads
+from likewise.server.served import Served
+from likewise.types import LikewiseError
+
+STATIC = Path(__file__).parent / "static"
+SCREENS = ("/", "/results", "/teach", "/jobs")
+"""Addresses of the page; which screen they mean is the page's own affair."""
+
+
+def make_app(
+    collection: Collection,
+    access: Access,
+    *,
+    started: Callable[[Served], None] | None = None,
+    warm: bool = False,
+) -> Gate:
+    """The whole server for one collection, as an ASGI application.
+
+    Parameters
+    ----------
+    collection
+        Opened for writing; the caller closes it.
+    access
+        Who may come in.
+    started
+        Called once the server is up, for instance to begin indexing.
+    warm
+        Whether to make the first search wait less by searching once in the background.
+    """
+    served = Served(collection)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        if started is not None:
+            await run_in_threadpool(started, served)
+        warming = threading.Thread(target=_warm, args=(collection,), daemon=True)
+        if warm:
+            warming.start()
+        yield
+        await run_in_threadpool(served.close)
+        if warm:
+            await run_in_threadpool(warming.join, 30.0)
+
+    app = FastAPI(
+        title="likewise",
+        version=likewise.__version__,
+        description="Image search that learns what you mean by similar.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=life,
+        redirect_slashes=False,
+    )
+    app.state.served = served
+    errors.install(app)
+    api = APIRouter(prefix="/api/v1")
+    for part in (search, items, uploads, judgements, models, jobs):
+        api.include_router(part.router)
+    app.include_router(api)
+    _pages(app)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    return Gate(app, access)
+
+
+def _pages(app: FastAPI) -> None:
+    def page() -> Response:
+        return FileResponse(STATIC / "index.html", media_type="text/html")
+
+    for address in SCREENS:
+        app.get(address, include_in_schema=False)(page)
+
+    @app.get("/login", include_in_schema=False)
+    def signed_in_already() -> Response:
+        return RedirectResponse("/", 303)
+
+    @app.get("/api/v1/docs", include_in_schema=False)
+    def documentation() -> Response:
+        return api_page(app.openapi())
+
+
+def _warm(collection: Collection) -> None:
+    """Load the index and start the child that describes query pictures, before anyone waits."""
+    try:
+        snapshot = collection.snapshot()
+        if len(snapshot):
+            item = next(int(i) for i in snapshot.ids if snapshot.holds(int(i)))
+            collection.search(item, k=5, collapse=True)
+            collection.search(item, crop=(0.0, 0.0, 1.0, 1.0), k=5)
+    except (LikewiseError, StopIteration):
+        return  # the first search will say what is wrong

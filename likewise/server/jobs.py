@@ -1,0 +1,230 @@
+"""Long work in the background: one thread a kind, recorded in the store, told to open pages.
+
+Pictures are decoded and described in child processes by the collection itself; the
+threads here only commit, so searches stay fast meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from likewise.collection import Collection
+from likewise.server.events import Hub
+from likewise.store import Job
+from likewise.types import BadInput, LikewiseError, NotFound
+
+log = logging.getLogger("likewise.server")
+
+TELL_EVERY = 0.5
+"""Seconds between two reports of one job."""
+RECENT = 10.0
+"""Seconds over which the rate is taken."""
+PATIENCE = 15.0
+"""Seconds that a stopping server waits for its jobs to come to a good end."""
+
+
+@dataclass
+class Running:
+    """One job under way: what was asked of it meanwhile, and how fast it is."""
+
+    job: int
+    jobs: Any
+    hub: Hub
+    wanted: str = ""
+    told: float = 0.0
+    seen: list[tuple[float, int]] = field(default_factory=list)
+
+    def progress(self, done: int, total: int, message: str = "") -> None:
+        """Write down and tell how far the work is, now and then."""
+        now = time.monotonic()
+        if now - self.told < TELL_EVERY and done < total:
+            return
+        if self.seen and done < self.seen[-1][1]:
+            self.seen = []  # another step of the same job, with a count of its own
+        self.told = now
+        self.seen = [(t, n) for t, n in self.seen if now - t < RECENT] + [(now, done)]
+        start, before = self.seen[0]
+        rate = (done - before) / (now - start) if now > start else 0.0
+        self.jobs.progress(self.job, done, total, rate=rate, message=message)
+        self.hub.publish("job", as_json(self.jobs.get(self.job)))
+
+    def should_stop(self) -> bool:
+        """Whether somebody asked to pause or cancel."""
+        return bool(self.wanted)
+
+
+Work = Callable[[Collection, Running, dict[str, Any]], str]
+"""Does the work of a job, and gives one sentence that says what came of it."""
+
+
+def index_folder(collection: Collection, running: Running, payload: dict[str, Any]) -> str:
+    """Bring the collection up to date with its folder."""
+    report = collection.index(
+        features=payload.get("features") or None,
+        retry=bool(payload.get("retry")),
+        accept_missing=bool(payload.get("accept_missing")),
+        progress=running.progress,
+        should_stop=running.should_stop,
+    )
+    parts = [f"{report.embedded:,} new pictures"]
+    if report.removed:
+        parts.append(f"{report.removed:,} have left")
+    if report.problems:
+        parts.append(f"{report.problems:,} unreadable")
+    return ", ".join(parts) + "."
+
+
+class _Stop(Exception):
+    """Somebody asked a job to stop that has no other way to be told."""
+
+
+def draw_demo(collection: Collection, running: Running, payload: dict[str, Any]) -> str:
+    """Draw swatches into the collection's folder, then index them."""
+    from likewise.datasets import swatches
+
+    def drawn(done: int, total: int) -> None:
+        running.progress(done, total, "Drawing swatches.")
+        if running.wanted:
+            raise _Stop
+
+    try:
+        swatches(int(payload["count"])).write(collection.folder, drawn)
+    except _Stop:
+        return "Stopped while drawing; start the demo again to go on."
+    return index_folder(collection, running, payload)
+
+
+def learn_model(collection: Collection, running: Running, payload: dict[str, Any]) -> str:
+    """Learn a model from the judgements; it becomes active only if asked and if the guard agrees.
+
+    The job's mark names the model, so that a page can show its card.
+    """
+    running.progress(0, 1, "Learning from the judgements.")
+    model = collection.models.learn(str(payload.get("objective", "bilinear")), activate=False)
+    if running.wanted == "cancelled":
+        collection.store.models.remove(model.id)
+        return "Cancelled; nothing was kept."
+    collection.store.jobs.progress(running.job, 1, 1, mark={"model": model.id})
+    guard = model.card.get("guard", {})
+    sentence = str(guard.get("sentence") or f"Model {model.id} was learned.")
+    if payload.get("activate") and guard.get("passed"):
+        collection.models.activate(model.id, person=str(payload.get("person", "")))
+        sentence += " It is active now."
+    return sentence
+
+
+KINDS: dict[str, Work] = {"index": index_folder, "learn": learn_model, "demo": draw_demo}
+
+
+class Runner:
+    """Starts, pauses, resumes and cancels jobs; at most one of a kind at a time."""
+
+    def __init__(self, collection: Collection, hub: Hub) -> None:
+        self.collection, self.hub, self.jobs = collection, hub, collection.store.jobs
+        self._lock = threading.Lock()
+        self._running: dict[int, tuple[Running, threading.Thread]] = {}
+        self._closed = False
+
+    def start(self, kind: str, payload: dict[str, Any]) -> Job:
+        """A job of this kind: the one under way, a paused one that goes on, or a new one."""
+        with self._lock:
+            for known in self.jobs.all():
+                if known.kind == kind and known.state in ("queued", "running"):
+                    return known
+                if kind != "learn" and known.kind == kind and known.state == "paused":
+                    return self._launch(known)
+            return self._launch(self.jobs.create(kind, payload))
+
+    def resume(self, job: int) -> Job:
+        """Let a paused or failed job go on."""
+        with self._lock:
+            found = self.jobs.get(job)
+            if found.state not in ("paused", "failed"):
+                raise BadInput(f"Job {job} is {found.state}; only paused or failed work goes on.")
+            if found.kind not in KINDS:
+                raise NotFound(f"Nobody here knows how to do a job of kind {found.kind!r}.")
+            if any(j.kind == found.kind and j.state == "running" for j in self.jobs.all()):
+                raise BadInput(f"Another job of kind {found.kind} is running; wait for it.")
+            return self._launch(found)
+
+    def ask(self, job: int, wanted: str) -> Job:
+        """Ask a job to pause or to end; it obeys at its next step."""
+        with self._lock:
+            found = self.jobs.get(job)
+            if found.state in ("done", "cancelled") or (found.state, wanted) == (
+                "failed",
+                "paused",
+            ):
+                raise BadInput(f"Job {job} is {found.state}; it cannot become {wanted}.")
+            self.jobs.ask(job, wanted)
+            if job in self._running:
+                self._running[job][0].wanted = wanted
+            found = self.jobs.get(job)
+        self.hub.publish("job", as_json(found))
+        return found
+
+    def _launch(self, job: Job) -> Job:
+        if self._closed:
+            raise BadInput("The server is stopping; start the job again later.")
+        running = Running(job.id, self.jobs, self.hub)
+        found = self.jobs.move(job.id, "running", "")
+        thread = threading.Thread(
+            target=self._run, args=(running, job.kind, dict(job.payload)), name=f"job-{job.id}"
+        )
+        self._running[job.id] = (running, thread)
+        thread.start()
+        return found
+
+    def _run(self, running: Running, kind: str, payload: dict[str, Any]) -> None:
+        state, said = "done", ""
+        try:
+            said = KINDS[kind](self.collection, running, payload)
+            state = running.wanted or "done"
+        except LikewiseError as error:
+            state, said = "failed", str(error)
+        except Exception as error:
+            log.exception("Job %d failed", running.job)
+            state, said = "failed", f"Something unforeseen happened ({type(error).__name__})."
+        finally:
+            try:
+                ended = self.jobs.move(running.job, state, said)
+                self.hub.publish("job", as_json(ended))
+                self.hub.publish("collection", {"job": running.job, "kind": kind})
+            except LikewiseError:
+                log.exception("Job %d could not be recorded", running.job)
+            with self._lock:
+                self._running.pop(running.job, None)
+
+    def close(self) -> None:
+        """Pause what can be paused, and wait a while for the rest."""
+        with self._lock:
+            self._closed = True
+            threads = list(self._running.values())
+            for running, _ in threads:
+                running.wanted = running.wanted or "paused"
+        deadline = time.monotonic() + PATIENCE
+        for _, thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def as_json(job: Job) -> dict[str, Any]:
+    """A job as pages see it."""
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "state": job.state,
+        "wanted": job.wanted,
+        "done": job.done,
+        "total": job.total,
+        "rate": round(job.rate, 2),
+        "seconds_left": None if job.seconds_left is None else round(job.seconds_left, 1),
+        "message": job.message,
+        "model": job.mark.get("model"),
+        "created": job.created,
+        "updated": job.updated,
+    }

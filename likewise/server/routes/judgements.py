@@ -1,0 +1,209 @@
+"""What people say: labels, clicks, orderings; undo; and whom to ask about what next."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+
+from likewise.server.errors import refusals
+from likewise.server.policy import candidates, next_reference
+from likewise.server.schemas import (
+    BIGGEST,
+    ItemId,
+    ItemOut,
+    Line,
+    Made,
+    QueryIn,
+    Strict,
+    Undone,
+    item_out,
+    shown_query,
+)
+from likewise.server.served import Here, Key
+from likewise.store import Record, as_key
+from likewise.types import BadInput
+
+router = APIRouter(tags=["judgements"], responses=refusals())
+WINDOW = 1000
+"""Records that are looked through at a time when the newest are listed."""
+REFERENCES = 100
+"""Reference queries that are offered before a person has to choose."""
+
+
+class JudgementIn(Strict):
+    """What a person says about items for a query."""
+
+    query: QueryIn
+    items: Annotated[list[ItemId], Field(min_length=1, max_length=1000)]
+    kind: Literal["label", "click", "ordering"] = "label"
+    relevant: bool = Field(True, description="for labels: is it what the query wants?")
+    person: Line = ""
+
+
+@router.post("/judgements", response_model=Made, status_code=201)
+def judge(asked: JudgementIn, here: Here, key: Key = None) -> dict[str, Any]:
+    """Write judgements down; they are on the disk when this answers."""
+    teaching, query = here.collection.teaching, asked.query.query(here.collection)
+    if len(set(asked.items)) != len(asked.items):
+        raise BadInput("Name each item once.")
+    said: dict[str, Any] = {"person": asked.person.strip(), "source": "web"}
+    if asked.kind == "ordering":
+        records = [teaching.order(query, asked.items, key=key, **said)]
+    elif asked.kind == "click":
+        keys = _keys(key, asked.items)
+        records = [teaching.click(query, item, key=k, **said) for item, k in zip(asked.items, keys)]
+    else:
+        records = teaching.mark(
+            query, asked.items, asked.relevant, keys=_keys(key, asked.items), **said
+        )
+    here.hub.publish("judgements", {"records": records})
+    return {"records": records}
+
+
+def _keys(key: str | None, items: list[int]) -> list[str | None]:
+    return [None if key is None else f"{key}:{item}" for item in items]
+
+
+class UndoIn(Strict):
+    """Who takes it back."""
+
+    person: Line = ""
+
+
+@router.post("/judgements/{record}/undo", response_model=Undone)
+def undo(
+    record: Annotated[int, Path(ge=1, le=BIGGEST)],
+    here: Here,
+    asked: UndoIn | None = None,
+    key: Key = None,
+) -> dict[str, Any]:
+    """Take a judgement back; undoing the undo brings it back again."""
+    person = asked.person.strip() if asked else ""
+    number = here.collection.store.judgements.undo(record, person=person, source="web", key=key)
+    here.hub.publish("judgements", {"records": [number]})
+    return {"record": record, "undo": number}
+
+
+class JudgementOut(BaseModel):
+    """A record of the log."""
+
+    id: int
+    kind: str
+    query: dict[str, Any]
+    items: list[int]
+    value: float
+    time: float
+    person: str
+    source: str
+    undone: bool
+
+
+class JudgementPage(BaseModel):
+    """Records, newest first; ``next`` is the cursor of the page after, null on the last."""
+
+    records: list[JudgementOut]
+    next: int | None
+    counting: int
+
+
+@router.get("/judgements", response_model=JudgementPage)
+def judgements(
+    here: Here,
+    cursor: Annotated[int, Query(ge=0, le=BIGGEST, description="records before this one")] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    undone: bool = False,
+) -> dict[str, Any]:
+    """The log of judgements, newest first."""
+    log = here.collection.store.judgements
+    with here.collection.store.snapshot() as db:
+        newest = int(db.execute("SELECT COALESCE(MAX(id), 0) FROM judgements").fetchone()[0])
+    top = min(cursor, newest + 1) if cursor else newest + 1
+    found: list[Record] = []
+    while top > 1 and len(found) <= limit:
+        low = max(0, top - 1 - WINDOW)
+        window = []
+        for record in log.records(after=low, undone=undone):
+            if record.id >= top:
+                break
+            window.append(record)
+        found += reversed(window)
+        top = low + 1
+    shown = found[:limit]
+    more = len(found) > limit
+    return {
+        "records": [_record(here, r) for r in shown],
+        "next": shown[-1].id if more else None,
+        "counting": len(log),
+    }
+
+
+def _record(here: Here, record: Record) -> dict[str, Any]:
+    judgement, store = record.judgement, here.collection.store
+    keys = [as_key(path) for path in judgement.items]
+    found = store.items.ids(keys)
+    return {
+        "id": record.id,
+        "kind": judgement.kind,
+        "query": shown_query(here.collection, judgement.query),
+        "items": [found[k] for k in keys if k in found],
+        "value": judgement.value,
+        "time": judgement.time,
+        "person": judgement.person,
+        "source": judgement.source,
+        "undone": record.undone,
+    }
+
+
+# -- teaching ------------------------------------------------------------------------
+
+
+class CandidatesIn(QueryIn):
+    """The reference query, and how many candidates."""
+
+    count: Annotated[int, Field(ge=1, le=100)] = 20
+
+
+class Candidates(BaseModel):
+    """Items to judge, in this order."""
+
+    items: list[ItemOut]
+
+
+@router.post("/teach/candidates", response_model=Candidates, tags=["teach"])
+def teach_candidates(asked: CandidatesIn, here: Here) -> dict[str, Any]:
+    """Items to judge for a query: near ones, farther ones and a few at random, none judged yet."""
+    found = candidates(here.collection, asked.query(here.collection), asked.count)
+    return {"items": [item_out(i) for i in here.collection.store.items.many(found)]}
+
+
+class TeachOut(BaseModel):
+    """The next reference query, and how far teaching has come."""
+
+    reference: ItemOut | None
+    judgements: int
+    queries: int
+    both: int = Field(description="queries with right and wrong items, which teach most")
+
+
+@router.get("/teach/next", response_model=TeachOut, tags=["teach"])
+def teach_next(
+    here: Here,
+    skip: Annotated[list[ItemId] | None, Query(max_length=200)] = None,
+) -> dict[str, Any]:
+    """A reference query that nobody has taught yet."""
+    collection = here.collection
+    offered = here.representatives(REFERENCES)
+    chosen = next_reference(collection, offered, set(skip or ()))
+    said: dict[Any, set[bool]] = {}
+    marks = 0
+    for record in collection.store.judgements.records(kind="label"):
+        marks += len(record.judgement.items)
+        said.setdefault(record.judgement.query, set()).add(record.judgement.value > 0)
+    return {
+        "reference": None if chosen is None else item_out(collection.store.items.get(chosen)),
+        "judgements": marks,
+        "queries": len(said),
+        "both": sum(len(values) == 2 for values in said.values()),
+    }

@@ -1,0 +1,123 @@
+"""Models: learn, look at the card, activate, roll back."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel
+
+from likewise.server.errors import refusals
+from likewise.server.jobs import as_json
+from likewise.server.schemas import JobOut, Line, ModelOut, Strict
+from likewise.server.served import Here, Key
+from likewise.store import Model
+
+router = APIRouter(tags=["models"], responses=refusals())
+Id = Annotated[int, Path(ge=1, le=10**9)]
+
+
+def model_out(model: Model, active: int | None) -> dict[str, Any]:
+    """A model as JSON values; numbers that JSON does not know become null."""
+    card = _finite(json.loads(json.dumps(dict(model.card), default=str)))
+    return {
+        "id": model.id,
+        "name": model.name,
+        "active": model.id == active,
+        "made": model.made,
+        "card": card,
+    }
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _active(here: Here) -> int | None:
+    active = here.collection.models.active()
+    return None if active is None else active.id
+
+
+@router.get("/models", response_model=list[ModelOut])
+def models(here: Here) -> list[dict[str, Any]]:
+    """Every model, newest first."""
+    active = _active(here)
+    return [model_out(m, active) for m in reversed(here.collection.models.all())]
+
+
+@router.get("/models/{model}", response_model=ModelOut)
+def model(model: Id, here: Here) -> dict[str, Any]:
+    """One model with its card: how it was made, and what the guard said."""
+    return model_out(here.collection.store.models.get(model), _active(here))
+
+
+class LearnIn(Strict):
+    """How to learn."""
+
+    objective: Literal["bilinear", "top-precision"] = "bilinear"
+    activate: bool = False
+    person: Line = ""
+
+
+@router.post("/models/learn", response_model=JobOut, status_code=202)
+def learn(asked: LearnIn, here: Here, key: Key = None) -> dict[str, Any]:
+    """Learn a model from the judgements, as a job; it stays inactive unless asked otherwise."""
+    payload = asked.model_dump()
+    job: dict[str, Any] = here.replay.once(
+        key, "learn", payload, lambda: as_json(here.runner.start("learn", payload))
+    )
+    return job
+
+
+class ActivateIn(Strict):
+    """Who wants it; ``force`` overrules the guard."""
+
+    person: Line = ""
+    force: bool = False
+
+
+class Activated(BaseModel):
+    """What ranks now: a model's number, or null for plain similarity."""
+
+    model: int | None
+    previous: int | None
+
+
+@router.post("/models/{model}/activate", response_model=Activated)
+def activate(model: Id, asked: ActivateIn, here: Here, key: Key = None) -> dict[str, Any]:
+    """Let a model rank everyone's searches, if its guard let it pass."""
+
+    def act() -> dict[str, Any]:
+        before = _active(here)
+        done = here.collection.models.activate(model, person=asked.person, force=asked.force)
+        return {"model": done.model, "previous": before}
+
+    answer: dict[str, Any] = here.replay.once(key, f"activate {model}", asked.model_dump(), act)
+    here.hub.publish("model", answer)
+    return answer
+
+
+class RollbackIn(Strict):
+    """Who wants it."""
+
+    person: Line = ""
+
+
+@router.post("/models/rollback", response_model=Activated)
+def rollback(asked: RollbackIn, here: Here, key: Key = None) -> dict[str, Any]:
+    """Go back to what ranked before."""
+
+    def act() -> dict[str, Any]:
+        before = _active(here)
+        done = here.collection.models.rollback(person=asked.person)
+        return {"model": done.model, "previous": before}
+
+    answer: dict[str, Any] = here.replay.once(key, "rollback", asked.model_dump(), act)
+    here.hub.publish("model", answer)
+    return answer

@@ -1,0 +1,66 @@
+"""Search, and why a result is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from likewise.server.errors import refusals
+from likewise.server.schemas import AnswerOut, ItemId, ModelName, QueryIn, SearchIn, answer_out
+from likewise.server.served import Here
+from likewise.types import BadInput, Busy
+
+router = APIRouter(tags=["search"], responses=refusals())
+
+
+@router.post("/search", response_model=AnswerOut)
+def search(asked: SearchIn, here: Here) -> dict[str, Any]:
+    """Search by pictures, words, or both."""
+    collection = here.collection
+    if asked.same_object:
+        raise BadInput("This collection was not indexed for same-object search.")
+    query = asked.query(collection)
+    answer = collection.ask(
+        query,
+        k=asked.k,
+        filter=asked.filter.filter(),
+        model=asked.model,
+        use_marks=asked.use_marks,
+        pin_query=asked.pin_query,
+        collapse=asked.collapse,
+    )
+    if asked.generation is not None and asked.generation != answer.generation:
+        raise Busy(
+            f"The index changed meanwhile (it was {asked.generation}, now it is "
+            f"{answer.generation}); search again."
+        )
+    return answer_out(collection, query, answer)
+
+
+class WhyIn(QueryIn):
+    """Which result is to be explained."""
+
+    item: ItemId
+    model: ModelName | None = None
+
+
+class WhyOut(BaseModel):
+    """Share of each block in the score, words of the query that the item carries, marks."""
+
+    item: int
+    model: str
+    blocks: dict[str, float]
+    words: list[str]
+    marks: int
+    score: float | None = None
+
+
+@router.post("/why", response_model=WhyOut)
+def why(asked: WhyIn, here: Here) -> dict[str, Any]:
+    """Say why an item scores as it does for a query."""
+    query = asked.query(here.collection)
+    found = here.collection.why(query, asked.item, model=asked.model)
+    found["blocks"] = {name: float(share) for name, share in dict(found["blocks"]).items()}
+    return found

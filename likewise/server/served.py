@@ -1,0 +1,96 @@
+"""What every route needs: the collection and the things that live beside it while it is served."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Request
+
+from likewise.collection import Collection
+from likewise.server.events import Hub
+from likewise.server.jobs import Runner
+from likewise.server.pictures import Pictures
+from likewise.server.policy import Representatives
+from likewise.types import BadInput
+
+REMEMBERED = 1024
+"""Answers to keyed writes that are kept for a repeated request."""
+
+
+class Served:
+    """A collection being served.
+
+    Attributes
+    ----------
+    id
+        Another one at every start, so that an open page notices a restart.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self.id = secrets.token_hex(8)
+        self.hub = Hub()
+        self.runner = Runner(collection, self.hub)
+        self.pictures = Pictures(collection)
+        self.representatives = Representatives(collection)
+        self.replay = Replay()
+
+    def close(self) -> None:
+        """Bring background work to a good end."""
+        self.hub.close()
+        self.runner.close()
+        self.pictures.close()
+
+
+class Replay:
+    """Answers of writes by idempotency key: the same request again gets the same answer.
+
+    Judgements do not need it, because their keys are in the log itself and outlive a restart.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, tuple[str, Any]] = OrderedDict()
+
+    def once(self, key: str | None, what: str, request: Any, act: Callable[[], Any]) -> Any:
+        """Do something once for a key; a key that was used for another request is refused."""
+        if key is None:
+            return act()
+        name = json.dumps([what, request], sort_keys=True, default=str)
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        with self._lock:
+            if key in self._known:
+                before, answer = self._known[key]
+                if before != digest:
+                    raise BadInput("This Idempotency-Key was used for another request; use a new.")
+                return answer
+            answer = act()
+            self._known[key] = (digest, answer)
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+            return answer
+
+
+def served(request: Request) -> Served:
+    """The served collection of the app that a request came to."""
+    found: Served = request.app.state.served
+    return found
+
+
+Here = Annotated[Served, Depends(served)]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=8,
+        max_length=128,
+        pattern=r"^[A-Za-z0-9._:-]+$",
+        description="The same write with the same key has its effect once.",
+    ),
+]

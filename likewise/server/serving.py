@@ -1,0 +1,117 @@
+"""Serve a collection: bind first, print the address, run until somebody stops it."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from likewise.collection import Collection
+from likewise.server.access import Access, check_exposure, is_loopback, names_of, stored_secret
+from likewise.server.app import make_app
+from likewise.server.served import Served
+from likewise.types import BadInput
+
+PORT = 8420
+"""Where the page is when nothing else is asked for; any free port where this one is taken."""
+
+
+def serve(
+    collection: Collection,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    password: str = "",
+    allow: Sequence[str] = (),
+    job: str = "",
+    payload: Mapping[str, Any] | None = None,
+    ready: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve a collection until Ctrl-C or a signal to end.
+
+    Parameters
+    ----------
+    collection
+        Opened for writing.
+    host
+        Address to listen at; other machines can reach only addresses that are not loopback,
+        and those demand a password.
+    port
+        Where to listen; the usual port or any free one where not given.
+    password
+        What other machines' people sign in with.
+    allow
+        Further names under which the server may be asked for, behind a proxy for instance.
+    job, payload
+        Kind of a job to begin with (``index``, ``demo``), and what it is to know.
+    ready
+        Called with the address to open, token included, once the page answers.
+    """
+    check_exposure(host, password)
+    listening = _bind(host, port)
+    with contextlib.closing(listening):
+        bound = int(listening.getsockname()[1])
+        access = Access(
+            stored_secret(collection.store.folder), bound, names_of(host, tuple(allow)), password
+        )
+
+        def started(served: Served) -> None:
+            if job:
+                served.runner.start(job, dict(payload or {}))
+
+        gate = make_app(collection, access, started=started, warm=True)
+        config = uvicorn.Config(
+            gate,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=3,
+            timeout_keep_alive=75,
+        )
+        shown = "127.0.0.1" if is_loopback(host) or host in ("0.0.0.0", "::") else host
+        address = f"http://{shown}:{bound}/?token={access.token}"
+        served: Served = gate.app.state.served  # type: ignore[attr-defined]
+        server = _Server(config, lambda: ready(address), served.hub.close)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is ready, and ends its open streams when told to stop."""
+
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], stopping: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._ready, self._stopping = ready, stopping
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._stopping()
+        # A second Ctrl-C ends at once; so does a request to terminate that was repeated.
+        super().handle_exit(signal.SIGINT if self.should_exit else sig, frame)
+
+
+def _bind(host: str, port: int | None) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    wanted = [PORT, 0] if port is None else [port]
+    for candidate in wanted:
+        try:
+            return socket.create_server((host.strip("[]"), candidate), family=family, backlog=128)
+        except OSError as error:
+            reason = error.strerror or str(error)
+        except OverflowError:
+            raise BadInput(f"A port is a number up to 65535, not {port}.") from None
+    raise BadInput(
+        f"The server cannot listen at {host}, port {wanted[-1]} ({reason}); give another --port."
+    )

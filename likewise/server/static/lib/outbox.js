@@ -1,0 +1,107 @@
+// Judgements on their way.  Each waits in the browser's storage under its own key until the
+// server has it, so a lost server or a closed tab costs none; the key makes sending it twice
+// harmless.
+import { ApiError, call, connection, newKey } from "/static/lib/api.js";
+import { signal } from "/static/lib/signal.js";
+import { complain, say } from "/static/lib/toasts.js";
+
+const PREFIX = "likewise-outbox:";
+export const waiting = signal(stored().length);
+export const person = signal(localStorage.getItem("likewise-person") || "");
+person.watch((name) => localStorage.setItem("likewise-person", name));
+
+const undoable = [];
+const settlers = new Map();
+let sending = null;
+
+function stored() {
+  const entries = [];
+  for (let at = 0; at < localStorage.length; at++) {
+    const name = localStorage.key(at);
+    if (name.startsWith(PREFIX)) entries.push(JSON.parse(localStorage.getItem(name)));
+  }
+  return entries.sort((a, b) => a.time - b.time);
+}
+
+function put(path, body) {
+  const entry = { key: newKey(), path, body, time: Date.now() + performance.now() % 1 };
+  localStorage.setItem(PREFIX + entry.key, JSON.stringify(entry));
+  waiting.value = stored().length;
+  const settled = new Promise((resolve, reject) => settlers.set(entry.key, { resolve, reject }));
+  flush();
+  return { entry, settled };
+}
+
+function settle(entry, how, value) {
+  localStorage.removeItem(PREFIX + entry.key);
+  waiting.value = stored().length;
+  settlers.get(entry.key)?.[how](value);
+  settlers.delete(entry.key);
+}
+
+export function flush() {
+  sending ||= sendAll().finally(() => { sending = null; });
+  return sending;
+}
+
+async function sendAll() {
+  for (let entry; (entry = stored()[0]); ) {
+    try {
+      settle(entry, "resolve", await call(entry.path, { body: entry.body, key: entry.key }));
+    } catch (error) {
+      const refused = error instanceof ApiError && error.status !== 401 && error.status < 500;
+      if (!refused) return; // the server is away: another try when it is back
+      settle(entry, "reject", error);
+    }
+  }
+}
+
+connection.watch((state) => { if (state === "up") flush(); });
+addEventListener("online", flush);
+
+// Say that items are (or are not) what a query wants; resolves when it is on the disk.
+export async function judge(query, items, relevant) {
+  return send({ query, items, kind: "label", relevant, person: person.value });
+}
+
+export function click(query, item) {
+  return send({ query, items: [item], kind: "click", person: person.value }).catch(() => {});
+}
+
+async function send(body) {
+  const { entry, settled } = put("/judgements", body);
+  const record = { entry, made: null };
+  if (body.kind === "label") undoable.push(record);
+  try {
+    record.made = (await settled).records;
+    return record.made;
+  } catch (error) {
+    undoable.splice(undoable.indexOf(record), 1);
+    complain(error);
+    throw error;
+  }
+}
+
+// Take the latest judgement of this tab back; resolves to what it said, or null.
+export async function undoLast() {
+  const record = undoable.pop();
+  if (!record) {
+    say("There is nothing to undo in this tab; older judgements are listed under Teach.");
+    return null;
+  }
+  if (record.made) {
+    for (const number of record.made) await undo(number);
+  } else {
+    settlers.delete(record.entry.key);
+    localStorage.removeItem(PREFIX + record.entry.key);
+    waiting.value = stored().length;
+  }
+  return record.entry.body;
+}
+
+export function undo(number) {
+  for (const record of undoable) {
+    if (record.made?.includes(number)) record.made = record.made.filter((n) => n !== number);
+  }
+  return put(`/judgements/${number}/undo`, { person: person.value }).settled;
+}

@@ -1,0 +1,75 @@
+// A query in the address: like=12, like=12@0.1,0.1,0.6,0.6 (a part), like=u<hash> (an upload),
+// like=12*2 (counts twice), not=7, text=red+dots; and how it is to be answered.
+
+const EXAMPLE = /^(u[0-9a-f]{64}|\d+)(?:@([\d.]+),([\d.]+),([\d.]+),([\d.]+))?(?:\*([\d.]+))?$/;
+
+function example(text, sign) {
+  const found = EXAMPLE.exec(text);
+  if (!found) return null;
+  const out = found[1].startsWith("u") ? { upload: found[1].slice(1) } : { item: Number(found[1]) };
+  if (found[2] !== undefined) out.crop = found.slice(2, 6).map(Number);
+  out.weight = sign * Number(found[6] || 1);
+  return out;
+}
+
+const written = (e) => {
+  const which = e.upload ? `u${e.upload}` : String(e.item);
+  const crop = e.crop ? `@${e.crop.map((c) => +c.toFixed(4)).join(",")}` : "";
+  const weight = Math.abs(e.weight) === 1 ? "" : `*${Math.abs(e.weight)}`;
+  return which + crop + weight;
+};
+
+export function fromParams(params) {
+  const examples = [
+    ...params.getAll("like").map((t) => example(t, 1)),
+    ...params.getAll("not").map((t) => example(t, -1)),
+  ].filter(Boolean);
+  return {
+    text: params.get("text") || "",
+    examples,
+    tags: params.getAll("tag"),
+    folder: params.get("folder") || "",
+    model: params.get("model") || "",
+    compare: params.get("compare") || "",
+    fold: params.get("fold") !== "0",
+    same: params.get("same") === "1",
+    k: Math.min(500, Number(params.get("k")) || 60),
+  };
+}
+
+export function toParams(query) {
+  const params = new URLSearchParams();
+  if (query.text) params.set("text", query.text);
+  for (const e of query.examples) params.append(e.weight > 0 ? "like" : "not", written(e));
+  for (const tag of query.tags || []) params.append("tag", tag);
+  for (const name of ["folder", "model", "compare"]) if (query[name]) params.set(name, query[name]);
+  if (query.fold === false) params.set("fold", "0");
+  if (query.same) params.set("same", "1");
+  if (query.k && query.k !== 60) params.set("k", query.k);
+  return params;
+}
+
+export const blank = { text: "", examples: [], tags: [] };
+export const likeItem = (item) => ({ ...blank, examples: [{ item, weight: 1 }] });
+export const likeUpload = (upload) => ({ ...blank, examples: [{ upload, weight: 1 }] });
+export const isEmpty = (query) => !query.text.trim() && !query.examples.length;
+export const canJudge = (query) => query.text.trim() || query.examples.some((e) => e.weight > 0);
+
+// What judgements are about: the pictures and words alone.
+export const asked = (query) => ({ text: query.text, examples: query.examples });
+
+export const request = (query, model) => ({
+  ...asked(query),
+  k: query.k,
+  model: model || null,
+  collapse: query.fold,
+  same_object: query.same,
+  filter: { tags: query.tags, folder: query.folder || null },
+});
+
+export const sameExample = (a, b) => written({ ...a, weight: 1 }) === written({ ...b, weight: 1 });
+
+export function withExample(query, one) {
+  const rest = query.examples.filter((e) => !sameExample(e, one));
+  return { ...query, examples: [...rest, one] };
+}

@@ -1,0 +1,50 @@
+// The page: a header, one screen, and what lies above every screen.
+import { html, render, useEffect } from "/static/vendor/preact-htm.js";
+import { useSignal } from "/static/lib/signal.js";
+import { route, go } from "/static/lib/router.js";
+import { helpOpen, useKeys } from "/static/lib/keys.js";
+import { begin } from "/static/lib/news.js";
+import { flush } from "/static/lib/outbox.js";
+import { selectNone } from "/static/lib/selection.js";
+import { takeDropsAndPastes } from "/static/lib/upload.js";
+import { Header, Banner } from "/static/parts/header.js";
+import { Toasts } from "/static/parts/toasts.js";
+import { Help } from "/static/parts/help.js";
+import { Viewer } from "/static/parts/viewer.js";
+import { Home } from "/static/screens/home.js";
+import { Results } from "/static/screens/results.js";
+import { Teach } from "/static/screens/teach.js";
+import { Jobs } from "/static/screens/jobs.js";
+
+// A further screen is one line here, one in the header, and one in the server's list.
+const SCREENS = {
+  "/": ["likewise", Home],
+  "/results": ["Results · likewise", Results],
+  "/teach": ["Teach · likewise", Teach],
+  "/jobs": ["Jobs and problems · likewise", Jobs],
+};
+
+function App() {
+  const { path, params } = useSignal(route);
+  const [title, Screen] = SCREENS[path] || SCREENS["/"];
+  useEffect(() => { document.title = title; selectNone(); }, [path]);
+  useKeys([
+    { keys: ["?"], shown: "?", says: "this list of keys", run: () => { helpOpen.value = true; } },
+    { keys: ["/"], shown: "/", says: "to the search box", run: () => document.querySelector("#words")?.focus() },
+    { keys: ["h"], shown: "H", says: "home", run: () => go("/") },
+    { keys: ["t"], shown: "T", says: "teach", run: () => go("/teach") },
+    { keys: ["j"], shown: "J", says: "jobs and problems", run: () => go("/jobs") },
+  ]);
+  return html`
+    <a class="skip" href="#main">Skip to the pictures</a>
+    <${Header} path=${path} />
+    <${Banner} />
+    <main id="main" tabindex="-1"><${Screen} params=${params} key=${path} /></main>
+    <${Viewer} /><${Help} /><${Toasts} />
+    <div class="drop-here" aria-hidden="true">Drop the picture to search with it</div>`;
+}
+
+takeDropsAndPastes();
+begin();
+flush();
+render(html`<${App} />`, document.querySelector("#app"));

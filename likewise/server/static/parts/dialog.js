@@ -1,0 +1,16 @@
+// A modal dialog of the browser's own: it keeps the focus inside and gives it back.
+import { html, useEffect, useRef } from "/static/vendor/preact-htm.js";
+
+export function Dialog({ open, onClose, label, children, ...rest }) {
+  const self = useRef(null);
+  useEffect(() => {
+    const dialog = self.current;
+    if (open && !dialog.open) dialog.showModal();
+    if (!open && dialog.open) dialog.close();
+  }, [open]);
+  const outside = (event) => { if (event.target === self.current) onClose(); };
+  return html`<dialog ref=${self} aria-label=${label} onClose=${onClose} onClick=${outside} ...${rest}>
+    ${open && html`<div class="dialog-body">
+      <button class="quiet close" aria-label="Close" onClick=${onClose}>×</button>${children}</div>`}
+  </dialog>`;
+}

@@ -1,0 +1,40 @@
+// What was said: the latest judgements, each with its undo.
+import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { useSignal } from "/static/lib/signal.js";
+import { call } from "/static/lib/api.js";
+import { ago, count } from "/static/lib/format.js";
+import { ticks } from "/static/lib/news.js";
+import { undo } from "/static/lib/outbox.js";
+import { complain } from "/static/lib/toasts.js";
+import { useThumbnail } from "/static/parts/thumbnail.js";
+
+export function History() {
+  const [page, setPage] = useState({ records: [], next: null, counting: 0 });
+  const changed = useSignal(ticks.judgements);
+  const load = (cursor, before) =>
+    call(`/judgements?limit=20&cursor=${cursor}`)
+      .then((found) => setPage({ ...found, records: [...before, ...found.records] }))
+      .catch(() => {});
+  useEffect(() => { load(0, []); }, [changed]);
+  if (!page.records.length) return null;
+  return html`<details class="history"><summary>What was said (${count(page.counting)})</summary>
+    <ul>${page.records.map((r) => html`<${Said} key=${r.id} r=${r} />`)}</ul>
+    ${page.next && html`<button onClick=${() => load(page.next, page.records)}>Older ones</button>`}</details>`;
+}
+
+const VERBS = { click: "chosen for", ordering: "put in order for" };
+
+function Said({ r }) {
+  const verb = VERBS[r.kind] || (r.value > 0 ? "right for" : "wrong for");
+  return html`<li>
+    ${r.items.slice(0, 5).map((item) => html`<${Small} key=${item} item=${item} />`)}
+    <span class=${r.kind === "label" ? (r.value > 0 ? "right" : "wrong") : ""}>${verb}</span>
+    ${r.query.text ? html`<q>${r.query.text}</q>` : html`<${Small} item=${r.query.item} upload=${r.query.upload} />`}
+    <span class="soft">${r.person || "somebody"}, ${ago(r.time)}</span>
+    <button onClick=${() => undo(r.id).catch(complain)}>Undo</button></li>`;
+}
+
+function Small({ item, upload }) {
+  const src = useThumbnail({ item, upload });
+  return src ? html`<img src=${src} alt=${item ? `picture ${item}` : "an uploaded picture"} />` : null;
+}

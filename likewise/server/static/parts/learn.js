@@ -1,0 +1,51 @@
+// Learn now: the job, what the guard said, activate and roll back.
+import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { useSignal } from "/static/lib/signal.js";
+import { call, newKey } from "/static/lib/api.js";
+import { jobs, ticks } from "/static/lib/news.js";
+import { person } from "/static/lib/outbox.js";
+import { complain, say } from "/static/lib/toasts.js";
+import { Progress } from "/static/parts/progress.js";
+
+const post = (path, body) => call(path, { body: { person: person.value, ...body }, key: newKey() });
+
+export function Learn({ ready }) {
+  const latest = useSignal(jobs).find((job) => job.kind === "learn");
+  const busy = latest?.state === "running";
+  const learn = () => post("/models/learn", {}).catch(complain);
+  return html`<section class="learn" aria-label="Learning">
+    <h2>Learning</h2>
+    <p class="buttons"><button class="main" disabled=${!ready || busy} onClick=${learn}>Learn now</button>
+      <${Active} /></p>
+    ${!ready && html`<p class="soft">Mark some candidates first; both right and wrong ones teach.</p>`}
+    ${busy && html`<${Progress} job=${latest} />`}
+    ${latest && !busy && html`<${Verdict} key=${latest.id} job=${latest} />`}
+  </section>`;
+}
+
+function Verdict({ job }) {
+  const [model, setModel] = useState(null);
+  const changed = useSignal(ticks.model);
+  useEffect(() => { if (job.model) call(`/models/${job.model}`).then(setModel).catch(() => {}); }, [job.model, changed]);
+  const activate = () =>
+    post(`/models/${model.id}/activate`, {}).then(() => say(`Model ${model.id} ranks searches now.`)).catch(complain);
+  const guard = model?.card.guard;
+  return html`<div class=${`verdict ${guard?.passed ? "passed" : ""}`} role="status">
+    ${model && html`<b>Model ${model.id} ${model.name}: ${guard?.passed ? "the guard let it pass" : "the guard keeps it back"}.</b>`}
+    <p>${guard?.sentence || job.message}</p>
+    ${guard?.passed && !model.active && html`<button class="main" onClick=${activate}>Activate it</button>`}
+    ${model?.active && html`<span class="soft">It is active.</span>`}
+  </div>`;
+}
+
+function Active() {
+  const [active, setActive] = useState(null);
+  const changed = useSignal(ticks.model);
+  useEffect(() => {
+    call("/models").then((all) => setActive(all.find((m) => m.active) || null)).catch(() => {});
+  }, [changed]);
+  const back = () => post("/models/rollback", {}).then(() => say("Rolled back.")).catch(complain);
+  if (!active) return html`<span class="soft">Searches are ranked by plain similarity.</span>`;
+  return html`<span>Searches are ranked by <b>model ${active.id} ${active.name}</b>.</span>
+    <button onClick=${back}>Roll back</button>`;
+}

@@ -1,0 +1,56 @@
+// What can be done with the selected pictures.
+import { html, useState } from "/static/vendor/preact-htm.js";
+import { useSignal } from "/static/lib/signal.js";
+import { call, newKey } from "/static/lib/api.js";
+import { plural } from "/static/lib/format.js";
+import { useKeys } from "/static/lib/keys.js";
+import { selectAll, selectNone, selected } from "/static/lib/selection.js";
+import { complain, say } from "/static/lib/toasts.js";
+import { FocusedInput } from "/static/parts/focused.js";
+
+export function SelectionBar({ results, judge, add }) {
+  const chosen = useSignal(selected);
+  const [tagging, setTagging] = useState(false);
+  const order = results.map((r) => r.item);
+  const items = order.filter((i) => chosen.has(i));
+  useKeys([
+    { keys: ["a"], shown: "A", says: "select all", off: !results.length, run: () => selectAll(order) },
+    { keys: ["Escape"], shown: "Esc", says: "select none", off: !items.length, run: selectNone },
+  ]);
+  if (!items.length) return null;
+  const picked = results.filter((r) => chosen.has(r.item));
+  const tag = async (event) => {
+    event.preventDefault();
+    const name = event.target.elements.tag.value.trim();
+    if (!name) return;
+    setTagging(false);
+    try {
+      await call("/tags", { body: { items, add: [name] }, key: newKey() });
+      say(`Tagged ${plural(items.length, "picture")} with “${name}”.`, {
+        action: "Undo",
+        run: () => call("/tags", { body: { items, remove: [name] }, key: newKey() }).catch(complain),
+      });
+    } catch (error) { complain(error); }
+  };
+  const save = async () => {
+    try {
+      const file = URL.createObjectURL(await call("/selections/export", { body: { items } }));
+      const link = Object.assign(document.createElement("a"), { href: file, download: "selection.csv" });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(file), 10000);
+    } catch (error) { complain(error); }
+  };
+  return html`<div class="selection-bar" role="toolbar" aria-label="Selected pictures">
+    <b>${plural(items.length, "picture")} selected</b>
+    ${judge && html`<button class="yes" onClick=${() => judge(picked, true)}>✓ Relevant</button>
+      <button class="no" onClick=${() => judge(picked, false)}>✗ Not this</button>`}
+    ${add && html`<button onClick=${() => add(items, 1)} title="Add to the query as wanted">+ More like these</button>
+      <button onClick=${() => add(items, -1)} title="Add to the query as unwanted">− Less like these</button>`}
+    ${tagging
+      ? html`<form onSubmit=${tag}><${FocusedInput} name="tag" aria-label="Tag" maxlength="100" /><button>Tag</button></form>`
+      : html`<button onClick=${() => setTagging(true)}>Tag …</button>`}
+    <button onClick=${save}>Export CSV</button>
+    <button onClick=${() => selectAll(order)}>All</button>
+    <button onClick=${selectNone}>None</button>
+  </div>`;
+}

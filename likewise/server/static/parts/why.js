@@ -1,0 +1,29 @@
+// Why a result is there: the share of each block in its score, as bars with numbers.
+import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { call, isAbort } from "/static/lib/api.js";
+import { asked } from "/static/lib/query.js";
+import { plural } from "/static/lib/format.js";
+
+export function Why({ query, item, model }) {
+  const [found, setFound] = useState(null);
+  useEffect(() => {
+    const stop = new AbortController();
+    call("/why", { body: { ...asked(query), item, model: model || null }, abort: stop.signal })
+      .then(setFound)
+      .catch((error) => isAbort(error) || setFound({ error: error.message }));
+    return () => stop.abort();
+  }, [item, model]);
+  if (!found) return html`<p class="soft">Asking why …</p>`;
+  if (found.error) return html`<p>${found.error}</p>`;
+  const blocks = Object.entries(found.blocks).filter(([, share]) => Math.abs(share) > 1e-4);
+  const most = Math.max(1e-9, ...blocks.map(([, share]) => Math.abs(share)));
+  return html`<section class="why" aria-label="Why it is here">
+    <h3>Why it is here</h3>
+    ${blocks.length > 0 && html`<table><tbody>${blocks.map(([name, share]) => html`<tr key=${name}>
+      <th scope="row">${name}</th>
+      <td><meter min="0" max=${most} value=${Math.abs(share)} aria-label=${name}></meter></td>
+      <td class="number">${share.toFixed(3)}</td></tr>`)}</tbody></table>`}
+    ${found.words.length > 0 && html`<p>Words it carries: <b>${found.words.join(", ")}</b></p>`}
+    <p class="soft">Ranked by ${found.model}${found.marks ? ` and ${plural(found.marks, "mark")} on this query` : ""}.</p>
+  </section>`;
+}

@@ -1,0 +1,120 @@
+// Teach: one reference query, its candidates one by one, a key a judgement.
+import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { useSignal } from "/static/lib/signal.js";
+import { call } from "/static/lib/api.js";
+import { plural } from "/static/lib/format.js";
+import { useKeys } from "/static/lib/keys.js";
+import { ticks } from "/static/lib/news.js";
+import { judge as send, undoLast } from "/static/lib/outbox.js";
+import { asked, likeItem } from "/static/lib/query.js";
+import { Link, go } from "/static/lib/router.js";
+import { complain } from "/static/lib/toasts.js";
+import { History } from "/static/parts/history.js";
+import { Learn } from "/static/parts/learn.js";
+import { useThumbnail } from "/static/parts/thumbnail.js";
+
+const COUNT = 20;
+
+export function Teach({ params }) {
+  const item = Number(params.get("item")) || 0;
+  const [skipped, setSkipped] = useState([]);
+  const progress = useProgress(skipped, item);
+  const show = (next) => go("/teach", next ? new URLSearchParams({ item: next }) : null);
+  // Arriving without a query means: the next one that nobody has taught.
+  useEffect(() => {
+    if (!item && progress?.reference) {
+      go("/teach", new URLSearchParams({ item: progress.reference.item }), { replace: true });
+    }
+  }, [item, progress?.reference?.item]);
+  const next = () => {
+    const list = item ? [...skipped, item].slice(-200) : skipped;
+    setSkipped(list);
+    nextReference(list).then((found) => (found.reference ? show(found.reference.item) : show(0))).catch(complain);
+  };
+  return html`<section class="teach">
+    <h1>Teach</h1>
+    <p class="soft">Which of these pictures are what you would want for the one on the left? Your marks
+      change this query at once, and nearby queries after learning.</p>
+    <${Tally} progress=${progress} />
+    ${item
+      ? html`<${Labelling} key=${item} item=${item} next=${next} />`
+      : progress && html`<div class="empty"><h2>${progress.judgements ? "Every suggested query is taught" : "Nothing to teach yet"}</h2>
+          <p>${progress.judgements ? "Learn now, or choose a picture on the " : "Index some pictures first; then begin on the "}
+          <${Link} to="/">home page<//> and press “Teach with this”.</p></div>`}
+    <${Learn} ready=${progress?.judgements > 0} />
+    <${History} />
+  </section>`;
+}
+
+const nextReference = (skip) =>
+  call(`/teach/next?${new URLSearchParams(skip.map((i) => ["skip", i]))}`);
+
+function useProgress(skipped, item) {
+  const [progress, setProgress] = useState(null);
+  const changed = [useSignal(ticks.judgements), useSignal(ticks.collection)].join();
+  useEffect(() => { nextReference(skipped).then(setProgress).catch(() => {}); }, [changed, item]);
+  return progress;
+}
+
+function Tally({ progress }) {
+  if (!progress) return null;
+  return html`<p class="health" role="status">${plural(progress.judgements, "mark")} on
+    ${" "}${plural(progress.queries, "query", "queries")}; ${plural(progress.both, "query has", "queries have")} both right and wrong ones.</p>`;
+}
+
+function Labelling({ item, next }) {
+  const query = likeItem(item);
+  const [list, setList] = useState(null);
+  const [at, setAt] = useState(0);
+  const [said, setSaid] = useState({});
+  const src = useThumbnail({ item });
+  useEffect(() => {
+    call("/teach/candidates", { body: { ...asked(query), count: COUNT } })
+      .then((answer) => setList(answer.items))
+      .catch((error) => setList({ error: error.message }));
+  }, []);
+  const now = Array.isArray(list) ? list[at] : null;
+  const mark = (relevant) => {
+    if (!now) return;
+    setSaid({ ...said, [now.item]: relevant });
+    setAt(at + 1);
+    send(asked(query), [now.item], relevant).catch(() => {});
+  };
+  const undo = async () => {
+    const taken = await undoLast().catch(complain);
+    if (!taken || !Array.isArray(list)) return;
+    const place = list.findIndex((r) => r.item === taken.items[0]);
+    setSaid(({ [taken.items[0]]: _, ...rest }) => rest);
+    if (place >= 0 && taken.query.examples?.[0]?.item === item) setAt(place);
+  };
+  const skip = () => now && setAt(at + 1);
+  useKeys([
+    { keys: ["y", "r", "ArrowRight"], shown: "Y or →", says: "right: I would want this", off: !now, run: () => mark(true) },
+    { keys: ["n", "ArrowLeft"], shown: "N or ←", says: "wrong: not this", off: !now, run: () => mark(false) },
+    { keys: ["s", "ArrowDown"], shown: "S or ↓", says: "skip this picture", off: !now, run: skip },
+    { keys: ["u"], shown: "U", says: "undo the last mark", run: undo },
+    { keys: ["Enter"], shown: "Enter", says: "next reference query", run: next },
+  ]);
+  if (!list) return html`<p class="soft">Looking for candidates …</p>`;
+  if (list.error) return html`<p class="error" role="alert">${list.error}</p>`;
+  return html`<div class="labelling">
+    <figure><figcaption>Reference query</figcaption>${src && html`<img src=${src} alt="the reference query" />`}
+      <button onClick=${next}>Next query <kbd>Enter</kbd></button></figure>
+    <figure class="candidate" aria-live="polite"><figcaption>${now ? `Candidate ${at + 1} of ${list.length}` : "Done"}</figcaption>
+      ${now
+        ? html`<img src=${now.picture || now.thumbnail} alt=${now.name} />`
+        : html`<div class="empty"><h2>${list.length ? "All judged" : "No candidates left"}</h2><p>On to the next reference query, or learn now.</p></div>`}
+      <div class="buttons big">
+        <button class="no" disabled=${!now} onClick=${() => mark(false)}>✗ Wrong <kbd>N</kbd></button>
+        <button disabled=${!now} onClick=${skip}>Skip <kbd>S</kbd></button>
+        <button class="yes" disabled=${!now} onClick=${() => mark(true)}>✓ Right <kbd>Y</kbd></button>
+        <button onClick=${undo}>Undo <kbd>U</kbd></button>
+      </div></figure>
+    <ol class="upcoming" aria-label="Candidates">${list.map((r, place) => {
+      const verdict = r.item in said ? (said[r.item] ? "right" : "wrong") : "";
+      return html`<li key=${r.item} class=${`${verdict} ${place === at ? "now" : ""}`}>
+        <button onClick=${() => setAt(place)} aria-label=${`Candidate ${place + 1}${verdict && `, marked ${verdict}`}`}
+          aria-current=${place === at ? "true" : null}><img src=${r.thumbnail} alt="" loading="lazy" /></button></li>`;
+    })}</ol>
+  </div>`;
+}

@@ -1,0 +1,235 @@
+"""A real server in its own process, and a real Chromium that looks at it.
+
+Where there is no Chromium the tests are reported as not run, with the command that
+installs it; under CI=true that is a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import likewise
+from likewise.datasets import SwatchSet, swatches
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+INSTALL = "apt-get update && apt-get install -y chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 45_000
+"""Milliseconds that a step may take on a machine with other work to do."""
+FEATURES = ("colour", "texture", "shape")
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+
+
+def pytest_collection_modifyitems(items) -> None:
+    for item in items:
+        if Path(item.fspath).parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        sentence = f"Not run: there is no Chromium here; install it with: {INSTALL}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+class Served:
+    """``likewise serve`` as a person starts it, which can be killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, 0
+        self.process: subprocess.Popen[str] | None = None
+        self.address = ""
+
+    def start(self) -> Served:
+        command = [
+            sys.executable, "-m", "likewise", "serve", "-c", str(self.folder),
+            "--port", str(self.port), "--json",
+        ]  # fmt: skip
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        said = ""
+        while not said.rstrip().endswith("}"):
+            line = self.process.stdout.readline()
+            assert line, "the server ended before it was ready"
+            said += line
+        self.address = json.loads(said)["address"]
+        self.port = int(self.base.rpartition(":")[2])
+        return self
+
+    @property
+    def base(self) -> str:
+        return self.address.partition("/?")[0]
+
+    @property
+    def token(self) -> str:
+        return self.address.rpartition("=")[2]
+
+    def kill(self) -> None:
+        """End it without a word, as a power cut would."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(60)
+        self.process.stdout.close()
+
+    def api(self, path: str, body: object = None):
+        """Ask the API beside the page."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+        }
+        asked = urllib.request.Request(f"{self.base}/api/v1{path}", data, headers)
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return json.load(answer)
+
+
+def make(folder: Path, count: int) -> SwatchSet:
+    """An indexed folder of swatches with one unreadable file."""
+    drawn = swatches(count, size=96, seed=3)
+    drawn.write(folder, jobs=1)
+    (folder / "broken.jpg").write_bytes(b"not a picture")
+    with likewise.open(folder, create=True) as collection:
+        collection.index(features=FEATURES, processes=1)
+    return drawn
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("browser") / "swatches"
+    make(folder, 80)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(made, tmp_path_factory) -> Iterator[Served]:
+    """A server that the tests of one file share."""
+    folder = tmp_path_factory.mktemp("served") / "swatches"
+    shutil.copytree(made, folder)
+    running = Served(folder).start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def fresh(made, tmp_path) -> Iterator[Served]:
+    """A server of one test's own, to be killed at will."""
+    folder = tmp_path / "swatches"
+    shutil.copytree(made, folder)
+    running = Served(folder).start()
+    yield running
+    running.stop()
+
+
+class Faults(list):
+    """What the console and the page complained about; ``allowed`` names what is expected."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allowed: tuple[str, ...] = ()
+
+    def watch(self, page) -> None:
+        page.on("console", lambda m: m.type in ("error", "warning") and self.append(m.text))
+        page.on("pageerror", lambda e: self.append(str(e)))
+
+    @property
+    def unexpected(self) -> list[str]:
+        return [text for text in self if not any(a in text for a in self.allowed)]
+
+
+@pytest.fixture
+def faults() -> Faults:
+    return Faults()
+
+
+@pytest.fixture
+def context(browser):
+    made = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    made.set_default_timeout(PATIENCE)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context, faults):
+    """A page without complaints: any console error fails the test."""
+    opened = context.new_page()
+    faults.watch(opened)
+    yield opened
+    assert faults.unexpected == []
+
+
+@pytest.fixture
+def home(page, served):
+    """The page at home, signed in by the printed address."""
+    page.goto(served.address)
+    page.wait_for_selector(".card img")
+    return page
+
+
+def order(page, grid: str = "Results") -> list[str]:
+    """Names of the results as they are shown."""
+    cards = page.locator(f'ul[aria-label="{grid}"] .picture')
+    labels = cards.evaluate_all("all => all.map(c => c.getAttribute('aria-label'))")
+    return [label.partition(": ")[2].partition(",")[0] for label in labels]
+
+
+def results(page, served, search: str) -> list[str]:
+    """Open a results address and wait for its pictures."""
+    page.goto(f"{served.base}/results?{search}")
+    page.wait_for_selector('ul[aria-label="Results"] .card img')
+    page.wait_for_selector('.results[aria-busy="false"]')
+    return order(page)
+
+
+def settled(page, changed=None) -> None:
+    """Wait until the answer shown is the latest one (and differs from ``changed``)."""
+    page.wait_for_selector('.results[aria-busy="false"]')
+    if changed is not None:
+        deadline = time.monotonic() + PATIENCE / 1000
+        while order(page) == changed:
+            assert time.monotonic() < deadline, "the order did not change"
+            page.wait_for_timeout(50)
+
+
+def violations(page) -> list[str]:
+    """What axe finds that is serious or critical."""
+    # Through the debugger, because the page's policy rightly lets no script in.
+    page.evaluate(AXE.read_text(encoding="utf-8") + "; void 0")
+    found = page.evaluate("axe.run().then(r => r.violations)")
+    return [
+        f"{v['id']} ({v['impact']}): {v['nodes'][0]['html'][:160]}"
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]

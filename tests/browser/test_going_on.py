@@ -1,0 +1,115 @@
+"""Things go wrong: the server dies, a job is cancelled, two tabs are open; nothing is lost."""
+
+from __future__ import annotations
+
+import shutil
+
+from likewise.datasets import swatches
+from tests.browser.conftest import PATIENCE, order, results, settled
+
+LOST = ("ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY", "Failed to load resource", "net::ERR")
+
+
+def test_a_killed_server_is_announced_and_queued_marks_are_sent_once(page, fresh, faults):
+    faults.allowed = LOST
+    page.goto(fresh.address)
+    page.wait_for_selector(".card img")
+    before = results(page, fresh, "like=5&fold=0")
+    fresh.kill()
+    page.wait_for_selector(".banner", timeout=PATIENCE)
+    page.locator(".card .yes").nth(7).click()
+    page.locator(".card .no").nth(3).click()
+    page.wait_for_selector("text=2 judgements will be sent")
+    fresh.start()
+    page.wait_for_selector(".banner", state="detached", timeout=PATIENCE)
+    settled(page, before)
+    page.wait_for_selector("text=shaped by 2 marks")
+    assert fresh.api("/judgements")["counting"] == 2
+    page.reload()
+    page.wait_for_selector(".card.right")
+    page.wait_for_timeout(1000)
+    assert fresh.api("/judgements")["counting"] == 2
+
+
+def test_a_mark_made_while_the_server_is_away_survives_a_reload_of_the_page(page, fresh, faults):
+    faults.allowed = LOST
+    page.goto(fresh.address)
+    page.wait_for_selector(".card img")
+    results(page, fresh, "like=6&fold=0")
+    fresh.kill()
+    page.locator(".card .yes").nth(2).click()
+    page.wait_for_selector("text=1 judgement will be sent")
+    fresh.start()
+    page.reload()
+    page.wait_for_selector(".card.right", timeout=PATIENCE)
+    assert fresh.api("/judgements")["counting"] == 1
+
+
+def test_two_tabs_see_each_others_marks(context, page, served):
+    page.goto(served.address)
+    page.wait_for_selector(".card img")
+    first = results(page, served, "like=9&fold=0")
+    other = context.new_page()
+    assert results(other, served, "like=9&fold=0") == first
+    page.locator(".card .yes").nth(10).click()
+    settled(page, first)
+    other.wait_for_selector(".card.right")
+    settled(other)
+    assert order(other) == order(page)
+
+
+def test_new_pictures_come_in_as_a_job_with_progress(page, fresh):
+    swatches(40, size=96, seed=11).write(fresh.folder / "more", jobs=1)
+    page.goto(fresh.address)
+    page.goto(f"{fresh.base}/jobs")
+    page.get_by_role("button", name="Look for new pictures").click()
+    page.wait_for_selector(".job.running progress")
+    page.wait_for_selector(".job.done", timeout=4 * PATIENCE)
+    assert "40 new pictures" in page.locator(".job.done").inner_text()
+    page.goto(fresh.address)
+    page.wait_for_selector("text=120 pictures can be found")
+
+
+def test_a_job_cancelled_half_way_keeps_what_was_done(page, fresh):
+    swatches(120, size=96, seed=12).write(fresh.folder / "more", jobs=1)
+    page.goto(fresh.address)
+    page.goto(f"{fresh.base}/jobs")
+    page.get_by_role("button", name="Look for new pictures").click()
+    page.wait_for_selector(".job.running progress")
+    page.get_by_role("button", name="Cancel").click()
+    page.wait_for_selector(".job.cancelled", timeout=2 * PATIENCE)
+    found = fresh.api("/status")["findable"]
+    assert 80 <= found < 200
+    assert fresh.api("/search", {"examples": [{"item": 5}], "k": 3})["results"]
+
+
+def test_problems_are_listed_with_reasons_and_mended_ones_leave(page, fresh):
+    page.goto(fresh.address)
+    page.goto(f"{fresh.base}/jobs")
+    row = page.locator(".problems tbody tr")
+    row.wait_for()
+    assert "broken.jpg" in row.inner_text()
+    assert "not of a format" in row.inner_text()
+    shutil.copy(fresh.folder / "swatch-0001.jpg", fresh.folder / "broken.jpg")
+    page.get_by_role("button", name="Look for new pictures").click()
+    page.wait_for_selector("text=every file could be read", timeout=2 * PATIENCE)
+
+
+def test_an_empty_collection_says_what_to_do(page, tmp_path):
+    import likewise
+    from tests.browser.conftest import Served
+
+    folder = tmp_path / "nothing"
+    folder.mkdir()
+    with likewise.open(folder, create=True):
+        pass
+    served = Served(folder).start()
+    try:
+        page.goto(served.address)
+        page.wait_for_selector("text=No pictures yet")
+        page.goto(f"{served.base}/teach")
+        page.wait_for_selector("text=Nothing to teach yet")
+        page.goto(f"{served.base}/jobs")
+        page.wait_for_selector("text=Nothing is going on")
+    finally:
+        served.stop()

@@ -1,0 +1,370 @@
+"""A person searches: by words, by picture, by a part of one; and says what is right."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE, order, results, settled, violations
+
+DROP = """([data, name, kind]) => {
+  const bytes = Uint8Array.from(atob(data), c => c.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], name, { type: "image/jpeg" }));
+  const target = document.querySelector("main");
+  if (kind === "paste") {
+    target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true, cancelable: true }));
+  } else {
+    for (const name of ["dragenter", "dragover", "drop"]) {
+      target.dispatchEvent(new DragEvent(name, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }
+  }
+}"""
+
+
+def swatch(served, number: int) -> bytes:
+    return (served.folder / f"swatch-{number:04d}.jpg").read_bytes()
+
+
+def item_of(served, name: str) -> int:
+    page = served.api("/items?limit=500")["items"]
+    return next(i["item"] for i in page if i["name"] == name)
+
+
+def test_home_shows_the_collection_and_its_health(home):
+    assert home.locator(".card").count() >= 20
+    health = home.locator(".health").inner_text()
+    assert "80 pictures can be found" in health
+    assert "1 unreadable" in health
+    assert home.title() == "likewise"
+    assert "token" not in home.url
+
+
+def test_search_by_words(home):
+    home.fill("#words", "swatch-0007")
+    home.keyboard.press("Enter")
+    home.wait_for_url("**/results?text=swatch-0007")
+    home.wait_for_selector('ul[aria-label="Results"] .card')
+    assert "swatch-0007.jpg" in order(home)
+    assert "model plain" in home.locator(".rests").inner_text()
+
+
+def test_words_that_match_nothing_say_what_to_do(home):
+    home.fill("#words", "zyzzyva")
+    home.click("text=Search")
+    home.wait_for_selector("text=Nothing found")
+    assert "drop one anywhere" in home.locator(".empty").inner_text()
+
+
+def test_search_by_a_chosen_file(home, served, tmp_path):
+    file = tmp_path / "mine.jpg"
+    file.write_bytes(swatch(served, 5) + b"\0")
+    with home.expect_file_chooser() as chooser:
+        home.get_by_role("button", name="By picture").click()
+    chooser.value.set_files(file)
+    home.wait_for_url("**/results?like=u*")
+    home.wait_for_selector('ul[aria-label="Results"] .card')
+    assert order(home)[0] == "swatch-0005.jpg"
+
+
+@pytest.mark.parametrize("kind", ["drop", "paste"])
+def test_search_by_drop_and_by_paste(home, served, kind):
+    data = base64.b64encode(swatch(served, 6) + b"\1").decode()
+    home.evaluate(DROP, [data, "mine.jpg", kind])
+    home.wait_for_url("**/results?like=u*")
+    home.wait_for_selector('ul[aria-label="Results"] .card')
+    assert order(home)[0] == "swatch-0006.jpg"
+    home.wait_for_selector('.strip img[src^="/api/v1/uploads/"]')
+
+
+def test_a_web_page_named_jpg_is_refused_in_a_sentence(home, faults):
+    faults.allowed = ("422",)  # the browser notes every refused request
+    data = base64.b64encode(b"<!doctype html><script>alert(1)</script>").decode()
+    home.evaluate(DROP, [data, "picture.jpg", "drop"])
+    home.wait_for_selector(".toast.bad")
+    assert "web page, not a picture" in home.locator(".toast.bad").inner_text()
+    assert home.url.endswith("/")
+
+
+def test_search_by_a_crop_that_is_drawn(home, served):
+    item = item_of(served, "swatch-0010.jpg")
+    whole = results(home, served, f"like={item}")
+    home.click(".strip .picture")
+    home.wait_for_selector(".frame img")
+    home.wait_for_timeout(500)
+    box = home.locator(".frame").bounding_box()
+    home.mouse.move(box["x"] + 10, box["y"] + 10)
+    home.mouse.down()
+    home.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 3, steps=4)
+    home.mouse.up()
+    home.click("text=Search for this part")
+    home.wait_for_url(re.compile(r"like=\d+%40"))
+    settled(home, whole)
+    assert home.locator(".strip .badge").inner_text() == "part"
+
+
+def test_search_by_a_crop_without_a_pointer(home, served):
+    item = item_of(served, "swatch-0011.jpg")
+    results(home, served, f"like={item}")
+    home.locator(".strip .picture").focus()
+    home.keyboard.press("Enter")
+    home.wait_for_selector(".frame img")
+    home.locator(".crop summary").focus()
+    home.keyboard.press("Enter")
+    home.locator(".crop input").nth(0).focus()
+    for _ in range(5):
+        home.keyboard.press("PageUp")
+    home.get_by_role("button", name="Search for this part").focus()
+    home.keyboard.press("Enter")
+    home.wait_for_url(re.compile(r"like=\d+%400\.[1-9]"))
+
+
+def test_one_mark_changes_this_search_at_once_and_undo_brings_it_back(home, served):
+    item = item_of(served, "swatch-0020.jpg")
+    before = results(home, served, f"like={item}&fold=0")
+    last = home.locator('ul[aria-label="Results"] .card').nth(30)
+    name = before[30]
+    last.locator(".yes").click()
+    settled(home, before)
+    assert "shaped by 1 mark" in home.locator(".rests").inner_text()
+    assert order(home).index(name) < 30
+    assert home.locator(".card.right").count() == 1
+    home.click(".toast >> text=Undo")
+    settled(home, order(home))
+    assert order(home) == before
+    assert home.locator(".card.right").count() == 0
+
+
+def test_marks_and_undo_by_keys(home, served):
+    item = item_of(served, "swatch-0021.jpg")
+    before = results(home, served, f"like={item}&fold=0")
+    home.locator(".card .picture").nth(2).focus()
+    home.keyboard.press("n")
+    settled(home, before)
+    home.wait_for_selector(".card.wrong")
+    home.keyboard.press("u")
+    settled(home, order(home))
+    assert order(home) == before
+
+
+def test_a_mark_stays_after_a_reload(home, served):
+    item = item_of(served, "swatch-0022.jpg")
+    before = results(home, served, f"like={item}")
+    home.locator(".card .yes").nth(5).click()
+    settled(home, before)
+    after = order(home)
+    home.reload()
+    home.wait_for_selector(".card.right")
+    assert order(home) == after
+
+
+def test_more_like_this_and_back(home, served):
+    item = item_of(served, "swatch-0030.jpg")
+    first = results(home, served, f"like={item}")
+    home.get_by_role("button", name=f"More like {first[0]}").click()
+    home.wait_for_url(lambda url: f"like={item}" not in url)
+    settled(home, first)
+    home.go_back()
+    home.wait_for_url(f"**/results?like={item}")
+    settled(home, order(home) if order(home) != first else None)
+    assert order(home) == first
+
+
+def test_several_examples_plus_and_minus(home, served):
+    a, b = item_of(served, "swatch-0031.jpg"), item_of(served, "swatch-0032.jpg")
+    both = results(home, served, f"like={a}&like={b}")
+    home.get_by_role("button", name=f"picture {b} is wanted").click()
+    home.wait_for_url(f"**/results?like={a}&not={b}")
+    settled(home, both)
+    minus = order(home)
+    home.get_by_role("button", name=f"Take picture {b} out").click()
+    home.wait_for_url(f"**/results?like={a}")
+    settled(home, minus)
+
+
+def test_selected_pictures_join_the_query(home, served):
+    item = item_of(served, "swatch-0033.jpg")
+    results(home, served, f"like={item}")
+    home.locator(".card .picture").nth(0).click()
+    home.locator(".card .picture").nth(1).click(modifiers=["Control"])
+    home.click("text=Less like these")
+    home.wait_for_url(re.compile(r"not=\d+&not=\d+"))
+    assert home.locator(".strip li.unwanted").count() == 2
+
+
+def test_one_selection_model_click_ctrl_shift_all_none(home, served):
+    item = item_of(served, "swatch-0034.jpg")
+    shown = results(home, served, f"like={item}")
+    cards = home.locator(".card .picture")
+    picked = home.locator(".card.picked")
+    cards.nth(1).click()
+    assert picked.count() == 1
+    cards.nth(4).click(modifiers=["Shift"])
+    assert picked.count() == 4
+    cards.nth(7).click(modifiers=["Control"])
+    assert picked.count() == 5
+    cards.nth(7).click(modifiers=["Control"])
+    assert picked.count() == 4
+    cards.nth(0).click()
+    assert picked.count() == 1
+    home.keyboard.press("a")
+    assert picked.count() == len(shown)
+    home.keyboard.press("Escape")
+    assert picked.count() == 0
+    cards.nth(0).focus()
+    home.keyboard.press("ArrowRight")
+    home.keyboard.press("x")
+    assert cards.nth(1).get_attribute("aria-pressed") == "true"
+
+
+def test_tag_a_selection_and_search_in_it(home, served):
+    item = item_of(served, "swatch-0035.jpg")
+    results(home, served, f"like={item}")
+    names = order(home)[:2]
+    home.locator(".card .picture").nth(0).click()
+    home.locator(".card .picture").nth(1).click(modifiers=["Control"])
+    home.click("text=Tag …")
+    home.keyboard.type("favourite")
+    home.keyboard.press("Enter")
+    home.wait_for_selector("text=Tagged 2 pictures")
+    assert set(results(home, served, "text=swatch&tag=favourite&fold=0")) == set(names)
+    home.click("text=tag: favourite ×")
+    home.wait_for_url(re.compile(r"text=swatch&fold=0$"))
+
+
+def test_export_a_selection(home, served):
+    item = item_of(served, "swatch-0036.jpg")
+    results(home, served, f"like={item}")
+    names = order(home)[:3]
+    home.locator(".card .picture").nth(0).click()
+    home.locator(".card .picture").nth(2).click(modifiers=["Shift"])
+    with home.expect_download() as download:
+        home.click("text=Export CSV")
+    with open(download.value.path(), newline="") as file:
+        assert [row["file"] for row in csv.DictReader(file)] == names
+
+
+def test_why_a_result_is_there(home, served):
+    item = item_of(served, "swatch-0037.jpg")
+    shown = results(home, served, f"like={item}")
+    card = home.locator(".card").nth(0)
+    card.hover()
+    score = float(card.locator(".score").inner_text())
+    assert "found by picture" in card.locator(".picture").get_attribute("title")
+    home.get_by_role("button", name=f"View {shown[0]}").click()
+    home.wait_for_selector(".why table")
+    shares = [float(t) for t in home.locator(".why td.number").all_inner_texts()]
+    assert sum(shares) == pytest.approx(score, abs=0.01)
+    home.keyboard.press("Escape")
+    home.wait_for_selector("dialog.viewer", state="hidden")
+
+
+def test_folding_is_in_the_address_and_survives_a_reload(home, served):
+    results(home, served, "text=swatch")
+    folded = home.locator(".badge").count()
+    assert folded > 0
+    home.uncheck("text=fold near-duplicates")
+    home.wait_for_url("**fold=0*")
+    settled(home)
+    home.reload()
+    home.wait_for_selector(".card img")
+    assert not home.is_checked("text=fold near-duplicates")
+    assert home.locator(".badge").count() == 0
+
+
+def test_two_models_side_by_side(home, served):
+    item = item_of(served, "swatch-0038.jpg")
+    left = results(home, served, f"like={item}")
+    home.select_option("label:has-text('Compare with') select", "plain")
+    home.wait_for_url("**compare=plain*")
+    home.wait_for_selector('ul[aria-label="Results of the other model"] .card')
+    assert order(home, "Results of the other model") == left
+    assert set(home.locator(".badge.moved").all_inner_texts()) == {"="}
+
+
+def test_more_results(home, served):
+    item = item_of(served, "swatch-0039.jpg")
+    assert len(results(home, served, f"like={item}&fold=0")) == 60
+    home.click("text=More results")
+    expect(home.locator(".card")).to_have_count(79, timeout=PATIENCE)
+
+
+def test_the_name_is_kept_with_judgements(home, served):
+    home.click("text=Your name")
+    home.keyboard.type("Ada")
+    home.keyboard.press("Enter")
+    item = item_of(served, "swatch-0040.jpg")
+    before = results(home, served, f"like={item}&fold=0")
+    home.locator(".card .no").nth(3).click()
+    settled(home, before)
+    assert served.api("/judgements?limit=1")["records"][0]["person"] == "Ada"
+
+
+def test_the_list_of_keys_tells_what_the_screen_has(home, served):
+    results(home, served, "text=swatch")
+    home.keyboard.press("?")
+    text = home.locator("dialog.help").inner_text()
+    for said in ("not this", "search for more like this", "undo the last mark", "select all"):
+        assert said in text
+    home.keyboard.press("Escape")
+    home.wait_for_selector("dialog.help", state="hidden")
+    home.keyboard.press("/")
+    assert home.evaluate("document.activeElement.id") == "words"
+
+
+def test_light_and_dark(home):
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    first = home.evaluate(ground)
+    button = home.get_by_role("button", name="Colours")
+    while home.evaluate("document.documentElement.dataset.theme") != "dark":
+        button.click()
+    assert home.evaluate(ground) != first
+    home.reload()
+    home.wait_for_selector(".card img")
+    assert home.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_an_address_without_a_query_says_what_to_do(home, served):
+    home.goto(f"{served.base}/results")
+    home.wait_for_selector("text=Nothing asked yet")
+
+
+@pytest.mark.parametrize("width", [1024, 390])
+def test_nothing_overflows_on_narrow_screens(home, served, width):
+    home.set_viewport_size({"width": width, "height": 844})
+    for address in ("/", "/results?text=swatch", "/teach", "/jobs"):
+        home.goto(served.base + address)
+        home.wait_for_selector("main h1, main .card", state="attached")
+        home.wait_for_timeout(300)
+        wide = home.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, (address, wide)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(home, served, scheme):
+    home.emulate_media(color_scheme=scheme)
+    assert violations(home) == []
+    results(home, served, "text=swatch")
+    home.locator(".card .picture").nth(0).click()
+    assert violations(home) == []
+    home.locator(".card .acts button").nth(3).click()
+    home.wait_for_selector(".why")
+    assert violations(home) == []
+    home.keyboard.press("Escape")
+    home.goto(f"{served.base}/teach")
+    home.wait_for_selector(".upcoming img")
+    assert violations(home) == []
+    home.goto(f"{served.base}/jobs")
+    home.wait_for_selector(".problems")
+    assert violations(home) == []
+
+
+def test_strangers_see_what_to_do(page, served, faults):
+    faults.allowed = ("401",)
+    page.goto(f"{served.base}/?token=an-old-one")
+    assert "changes at every start" in page.inner_text("main")
+    assert page.locator("script").count() == 0

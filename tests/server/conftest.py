@@ -1,0 +1,116 @@
+"""A small served collection, and a client that is signed in by the token."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+
+import likewise
+from likewise.datasets import swatches
+from likewise.server import Access, make_app
+
+FEATURES = ("colour", "texture")
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory) -> Path:
+    """An indexed folder of swatches with one unreadable file."""
+    folder = tmp_path_factory.mktemp("made") / "pictures"
+    swatches(40, size=64, seed=1).write(folder, jobs=1)
+    (folder / "broken.jpg").write_bytes(b"not a picture")
+    with likewise.open(folder, create=True) as collection:
+        report = collection.index(features=FEATURES, processes=1)
+        assert report.embedded == 40
+        assert report.problems == 1
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path) -> Path:
+    target = tmp_path / "pictures"
+    shutil.copytree(made, target)
+    return target
+
+
+@pytest.fixture
+def collection(folder):
+    with likewise.open(folder, write=True) as opened:
+        yield opened
+
+
+class Server:
+    """A real server on a port of its own, in a thread."""
+
+    def __init__(self, collection, **access) -> None:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        given = {"token": "the-token-of-the-tests", **access}
+        self.access = Access(b"s" * 32, self.port, **given)
+        self.app = make_app(collection, self.access)
+        config = uvicorn.Config(self.app, log_level="error", ws="none", timeout_graceful_shutdown=1)
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def document(self) -> dict:
+        """The OpenAPI document."""
+        return self.app.app.openapi()
+
+    def client(self, **headers: str) -> httpx.Client:
+        return httpx.Client(base_url=self.base, headers=headers, timeout=60, trust_env=False)
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Server]:
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        try:
+            yield self
+        finally:
+            self.app.app.state.served.hub.close()
+            self.server.should_exit = True
+            self.thread.join(60)
+            self.socket.close()
+            assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def server(collection):
+    with Server(collection).running() as running:
+        yield running
+
+
+@pytest.fixture
+def client(server):
+    """A client that is signed in by the token."""
+    with server.client(Authorization=f"Bearer {server.access.token}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def stranger(server):
+    """A client that is not signed in."""
+    with server.client() as opened:
+        yield opened
+
+
+def picture(folder: Path, number: int = 1) -> bytes:
+    return (folder / f"swatch-{number:04d}.jpg").read_bytes()
+
+
+def ids(collection) -> list[int]:
+    """Items that can be found."""
+    return [int(i) for i in collection.snapshot().ids]

@@ -1,0 +1,86 @@
+"""News: a stream tells what happens, survives slow readers, and ends when the server does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+
+from likewise.server.events import WAITING, Hub
+from tests.server.conftest import ids
+
+API = "/api/v1"
+
+
+def read(server, until, seconds: float = 60.0) -> list[tuple[str, dict]]:
+    """Events up to the one that ``until`` accepts."""
+    out: list[tuple[str, dict]] = []
+    headers = {"Authorization": f"Bearer {server.access.token}"}
+    with (
+        server.client(**headers) as client,
+        client.stream("GET", f"{API}/events", timeout=seconds) as answer,
+    ):
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        kind = ""
+        for line in answer.iter_lines():
+            if line.startswith("event: "):
+                kind = line[7:]
+            elif line.startswith("data: "):
+                out.append((kind, json.loads(line[6:])))
+                if until(*out[-1]):
+                    return out
+    raise AssertionError(f"the stream ended after {out}")
+
+
+@contextlib.contextmanager
+def soon(act):
+    timer = threading.Timer(0.3, act)
+    timer.start()
+    yield
+    timer.join()
+
+
+def test_the_stream_greets_then_tells_of_jobs(server, client, folder):
+    (folder / "more.jpg").write_bytes((folder / "swatch-0001.jpg").read_bytes() + b"\0")
+    with soon(lambda: client.post(f"{API}/jobs", json={})):
+        events = read(server, lambda kind, news: kind == "job" and news["state"] == "done")
+    assert events[0] == ("hello", {"server": server.app.app.state.served.id})
+    states = [news["state"] for kind, news in events if kind == "job"]
+    assert states[-1] == "done"
+    assert "running" in states
+
+
+def test_judgements_are_announced(server, client, collection):
+    a, b = ids(collection)[:2]
+    asked = {"query": {"examples": [{"item": a}]}, "items": [b]}
+    with soon(lambda: client.post(f"{API}/judgements", json=asked)):
+        events = read(server, lambda kind, news: kind == "judgements")
+    assert events[-1][1]["records"]
+
+
+def test_a_slow_reader_loses_the_oldest_news_only():
+    async def scene() -> list[str]:
+        hub = Hub()
+        stream = hub.stream([])
+        await anext(stream)
+        waiting = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0)
+        for number in range(WAITING + 30):
+            hub.publish("job", {"n": number})
+        await asyncio.sleep(0.05)
+        got = [await waiting]
+        got += [await anext(stream) for _ in range(WAITING - 1)]
+        hub.close()
+        await stream.aclose()
+        return got
+
+    got = asyncio.run(scene())
+    assert f'"n": {WAITING + 29}' in got[-1]
+    assert len(got) == WAITING
+
+
+def test_publishing_without_readers_or_loop_is_harmless():
+    hub = Hub()
+    hub.publish("job", {})
+    hub.close()
