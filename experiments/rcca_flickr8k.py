@@ -49,9 +49,9 @@ from likewise.solvers.rcca import Model, Settings, rcca, scaled
 from likewise.spaces import unit_rows
 
 DIM, DIMS = 80, (40, 60, 80, 100)
-TRIPLETS = 100_000
-RIDGE = (1.0, 0.1)
-RIDGES = tuple((q, v) for q in (1.0, 3.0) for v in (0.1, 0.3))
+TRIPLETS = 200_000
+RIDGE = (1.0, 0.3)
+RIDGES = tuple((q, v) for q in (1.0, 3.0) for v in (0.3, 1.0))
 CS = (0.3, 1.0, 3.0, 10.0)
 STEPS = (0.004, 0.008)
 FROM_IDENTITY = tuple((step, 1.0, "identity") for step in (0.002, 0.004))

@@ -260,7 +260,7 @@ class ClickLearner(BaseEstimator):
         space: Blocks,
         *,
         dim: int = 80,
-        ridge: tuple[float, float] = (1.0, 0.1),
+        ridge: tuple[float, float] = (1.0, 0.3),
         margin: float = 1.0,
         weighted: bool = False,
         settings: Settings | None = None,
