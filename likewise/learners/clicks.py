@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from likewise.learners.plain import Plain
 from likewise.solvers.cca import CCA, cca
@@ -221,7 +222,7 @@ class ClicksCompact(_ClickModel):
         return np.array(out)
 
 
-class ClickLearner:
+class ClickLearner(BaseEstimator):
     """Ranked CCA: a CCA of queries and clicked pictures, sharpened by triplets.
 
     Parameters
@@ -259,21 +260,23 @@ class ClickLearner:
         space: Blocks,
         *,
         dim: int = 80,
-        ridge: tuple[float, float] = (1.0, 0.1),
+        ridge: tuple[float, float] = (1.0, 0.3),
         margin: float = 1.0,
-        weighted: bool = True,
+        weighted: bool = False,
         settings: Settings | None = None,
         held_out: float = 0.1,
         vocabulary: Vocabulary = NO_VOCABULARY,
     ) -> None:
-        if not 0 <= held_out < 1:
-            raise BadInput(f"held_out is a share of the queries from 0 to below 1, not {held_out}.")
         self.space, self.dim, self.ridge, self.margin = space, dim, ridge, margin
         self.weighted, self.held_out, self.vocabulary = weighted, held_out, vocabulary
-        self.settings = settings or Settings()
+        self.settings = settings
         self.similarity_: Similarity
         self.report_: FitReport
-        self.state_: State | None = None
+        self.state_: State | None
+
+    @property
+    def _how(self) -> Settings:
+        return self.settings or Settings()
 
     def fit(
         self,
@@ -300,7 +303,7 @@ class ClickLearner:
         state
             ``state_`` of an interrupted fit on the same data, to go on from.
         """
-        began = time.perf_counter()
+        began, self.state_ = time.perf_counter(), None
         x, texts = as_matrix(X, dim=self.space.dim, name="picture vectors"), _texts(queries)
         _check(preferences, texts.shape[0], len(x))
         pairs = _pairs(preferences) if clicks is None else _clicks(clicks, texts.shape[0], len(x))
@@ -349,7 +352,7 @@ class ClickLearner:
     ) -> CCA | None:
         if not len(pairs[0]) or not np.asarray(pairs[2], float).sum() > 0:
             return None
-        found = cca(texts, x, *pairs, dim=self.dim, ridge=self.ridge, seed=self.settings.seed)
+        found = cca(texts, x, *pairs, dim=self.dim, ridge=self.ridge, seed=self._how.seed)
         return found if len(found.rho) else None
 
     def _first(self, start: CCA) -> NDArray[np.float64]:
@@ -364,27 +367,27 @@ class ClickLearner:
         start: Model,
         state: State | None,
     ) -> Solution:
-        judge = _judge(x, texts, held, self.settings.seed) if len(held) else None
-        solution = rcca(
-            texts, x, _columns(train), start, self.settings, held_out=judge, state=state
-        )
+        judge = _judge(x, texts, held, self._how.seed) if len(held) else None
+        solution = rcca(texts, x, _columns(train), start, self._how, held_out=judge, state=state)
         self.state_ = solution.state
         return solution
 
     def _split(self, preferences: Preferences) -> tuple[Preferences, Preferences]:
         """By queries: the triplets of some of them are held out."""
+        if not 0 <= self.held_out < 1:
+            raise BadInput(f"held_out is a share from 0 to below 1, not {self.held_out}.")
         asked = np.unique(preferences.query)
         count = int(len(asked) * self.held_out)
         if len(asked) < 20 or not count:
             return preferences, preferences.where(np.zeros(len(preferences), bool))
-        rng = np.random.default_rng([self.settings.seed, 1])
+        rng = np.random.default_rng([self._how.seed, 1])
         out = np.isin(preferences.query, rng.choice(asked, count, replace=False))
         return preferences.where(~out), preferences.where(out)
 
     def _nothing(
         self, preferences: Preferences, texts: sparse.csr_array, began: float
     ) -> ClickLearner:
-        self.similarity_, self.state_ = Plain(self.space), None
+        self.similarity_ = Plain(self.space)
         note = "There are no clicks with known words: plain similarity, and full text for words."
         self._report(preferences, texts, None, began, [note], 0)
         return self
@@ -417,7 +420,7 @@ class ClickLearner:
                 "ridge": list(self.ridge),
                 "margin": self.margin,
                 "weighted": self.weighted,
-                **vars(self.settings),
+                **vars(self._how),
             },
             held_out=held_out,
             notes=tuple(notes),

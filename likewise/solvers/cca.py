@@ -110,7 +110,7 @@ def cca(
     weight: ArrayLike | None = None,
     *,
     dim: int = 80,
-    ridge: tuple[float, float] = (1.0, 0.01),
+    ridge: tuple[float, float] = (1.0, 0.3),
     tol: float = 1e-6,
     seed: int = 0,
 ) -> CCA:

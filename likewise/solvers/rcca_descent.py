@@ -99,7 +99,7 @@ class Settings:
         Of the order of the triplets.
     """
 
-    step: float = 0.01
+    step: float = 0.003
     mu: float = 1.0
     gamma: float = 1.0
     eta: float = 1.0

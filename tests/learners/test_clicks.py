@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from likewise.features.text import TextVocabulary
 from likewise.index import REGISTRY
@@ -174,6 +175,14 @@ def test_the_vocabulary_travels_with_the_model(world, fitted):
     assert np.allclose(model.score(row, world.x), fitted.similarity_.score(row, world.x))
 
 
+def test_it_has_scikit_learns_manners(world):
+    learner = world.learner(margin=2.0)
+    fresh = clone(learner, safe=False)
+    assert fresh is not learner
+    assert fresh.get_params()["margin"] == 2.0
+    assert fresh.set_params(dim=3).dim == 3
+
+
 # -- thin data -------------------------------------------------------------------
 
 
@@ -269,7 +278,7 @@ def test_bad_input_is_refused(world, fitted):
     with pytest.raises(BadInput, match="another vocabulary"):
         model.suggest(world.rows[[0]], sparse.csr_array((2, 3)))
     with pytest.raises(BadInput, match="held_out"):
-        ClickLearner(world.space, held_out=1.0)
+        world.learner(held_out=1.0).fit(world.x, world.preferences, world.rows)
     with pytest.raises(BadInput, match="W_v takes"):
         Clicks(Blocks.identity({"deep": 3}), model.wq, model.w, model.wv)
     with pytest.raises(BadInput, match="one number of columns"):

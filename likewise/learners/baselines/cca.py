@@ -25,7 +25,7 @@ def fit_cca(
     clicks: tuple[ArrayLike, ArrayLike],
     *,
     dim: int = 80,
-    ridge: tuple[float, float] = (1.0, 0.1),
+    ridge: tuple[float, float] = (1.0, 0.3),
     weighted: bool = False,
 ) -> Clicks:
     """CCA of sparse texts and the pictures clicked for them.
