@@ -47,7 +47,7 @@ class World:
 
     def __init__(self, report: Report) -> None:
         quick = report.quick
-        self.swatches: SwatchSet = swatches(240 if quick else 2000, 64 if quick else 128, 0)
+        self.swatches: SwatchSet = swatches(200 if quick else 2000, 64 if quick else 128, 0)
         self.pictures = self.swatches.render_all(jobs=1 if quick else -1)
         # The network takes most of the time; a toy run does with what is computed by hand.
         blocks = ("shape", "colour") if quick else ("deep", "logits", "colour")
@@ -73,7 +73,7 @@ class World:
 
 def main(report: Report) -> None:
     world = World(report)
-    count, marks = (40, 16) if report.quick else (200, 30)
+    count, marks = (36, 16) if report.quick else (200, 30)
     model = learn(world, count, marks, report)
     picked: list[tuple[By, int]] = []
     for kind in KINDS:
@@ -110,8 +110,12 @@ def learn(world: World, count: int, marks: int, report: Report) -> Bilinear:
         parts.append(label_pairs(said.query, said.item, said.relevant))
     columns = zip(*((p.query, p.better, p.worse, p.weight) for p in parts))
     preferences = Preferences(*(np.concatenate(column) for column in columns))
-    learner = BilinearLearner(world.plain.space, world.plain.weights, seed=report.seed)
-    learner.fit(world.x, preferences)
+    learner = BilinearLearner(
+        world.plain.space,
+        world.plain.weights,
+        extension="diagonal" if report.quick else "auto",  # too few there to choose among forms
+        seed=report.seed,
+    ).fit(world.x, preferences)
     report.say(f"{learner.report_.method}, held out: {dict(learner.report_.held_out)}")
     assert isinstance(learner.similarity_, Bilinear)
     return learner.similarity_

@@ -67,7 +67,7 @@ class MarkSettings:
     patience: float = 4.0
     whiten: float = 0.2
     ridge: float = 1e-3
-    expand: int = 10
+    expand: int = 20
     expand_weight: float = 1.0
     expand_power: float = 3.0
     expand_damping: float = 0.1

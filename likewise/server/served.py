@@ -77,8 +77,11 @@ class Replay:
             return answer
 
 
-def served(request: Request) -> Served:
-    """The served collection of the app that a request came to."""
+async def served(request: Request) -> Served:
+    """The served collection of the app that a request came to.
+
+    Not a plain function: that would cost every request a trip to another thread.
+    """
     found: Served = request.app.state.served
     return found
 

@@ -16,11 +16,12 @@ DROP = """([data, name, kind]) => {
   const transfer = new DataTransfer();
   transfer.items.add(new File([bytes], name, { type: "image/jpeg" }));
   const target = document.querySelector("main");
+  const told = { bubbles: true, cancelable: true };
   if (kind === "paste") {
-    target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true, cancelable: true }));
+    target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, ...told }));
   } else {
     for (const name of ["dragenter", "dragover", "drop"]) {
-      target.dispatchEvent(new DragEvent(name, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+      target.dispatchEvent(new DragEvent(name, { dataTransfer: transfer, ...told }));
     }
   }
 }"""

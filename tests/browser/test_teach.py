@@ -115,7 +115,7 @@ def test_teach_learn_guard_activate_and_roll_back(page, school):
     assert len(set(taught)) == 20
 
     verdict = learn(page)
-    if "lets it pass" not in verdict:  # the guard wants more queries than a short sitting gives
+    if "let it pass" not in verdict:  # the guard wants more queries than a short sitting gives
         assert "more" in verdict
         teach_by_truth(served, motif, set(taught))
         verdict = learn(page)
