@@ -80,7 +80,7 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
         )
     finally:
         collection.refresh()
-    parts = [f"{report.embedded:,} new pictures"]
+    parts = [f"{report.embedded:,} new picture{'' if report.embedded == 1 else 's'}"]
     if report.removed:
         parts.append(f"{report.removed:,} have left")
     if report.problems:
@@ -129,6 +129,8 @@ def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) 
 
 
 KINDS: dict[str, Work] = {"index": index_folder, "learn": learn_model, "demo": draw_demo}
+TAKES_IN = ("index", "demo")
+"""Kinds that bring pictures in: one of them at a time, and a paused one goes on."""
 
 
 class Runner:
@@ -143,10 +145,11 @@ class Runner:
     def start(self, kind: str, payload: dict[str, Any]) -> Job:
         """A job of this kind: the one under way, a paused one that goes on, or a new one."""
         with self._lock:
+            alike = TAKES_IN if kind in TAKES_IN else (kind,)
             for known in self.jobs.all():
-                if known.kind == kind and known.state in ("queued", "running"):
+                if known.kind in alike and known.state in ("queued", "running"):
                     return known
-                if kind != "learn" and known.kind == kind and known.state == "paused":
+                if kind in TAKES_IN and known.kind == kind and known.state == "paused":
                     return self._launch(known)
             return self._launch(self.jobs.create(kind, payload))
 

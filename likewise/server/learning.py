@@ -46,8 +46,11 @@ def learn_apart(
 
 def _learn(folder: Path, data: Path, objective: str, pipe: Connection) -> None:
     """In the child: read the collection, learn, send; nothing is written here."""
+    import os
     import signal
 
+    if hasattr(os, "nice"):
+        os.nice(10)  # searches come first
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     try:
         with Collection.open(folder, data=data) as collection:
