@@ -88,6 +88,7 @@ def served(folder: Path) -> Iterator[tuple[int, str]]:
     finally:
         process.terminate()
         process.wait(60)
+        process.stdout.close()
 
 
 def ask(

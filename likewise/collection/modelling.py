@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,15 @@ from likewise.types import (
 
 if TYPE_CHECKING:
     from likewise.evaluation import Comparison
+
+
+class Prepared(NamedTuple):
+    """A learned model that is not stored yet."""
+
+    name: str
+    arrays: dict[str, Any]
+    card: dict[str, Any]
+    space: str
 
 
 class Modelling:
@@ -120,6 +129,18 @@ class Modelling:
         Model
             Its card has the data used, settings, held-out measures and the guard's verdict.
         """
+        ready = self.prepare(objective, name=name, seed=seed, settings=settings)
+        return self.keep(ready, activate=activate, force=force, person=person)
+
+    def prepare(
+        self,
+        objective: str = "bilinear",
+        *,
+        name: str = "",
+        seed: int = 0,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Prepared:
+        """Learn and measure a model without writing anything, so that a child process may."""
         from likewise.collection import learning
 
         started = time.perf_counter()
@@ -147,10 +168,14 @@ class Modelling:
         arrays, written = learned.similarity_.to_arrays()
         card = learning.card(learned, objective, evidence, held, time.perf_counter() - started)
         card |= {"kind": learned.similarity_.kind, "similarity": written}
-        model = self._store.models.add(
-            name or objective, arrays, card, space=snapshot.plain.space.fingerprint
-        )
-        if (activate and held.passed) or force:
+        return Prepared(name or objective, arrays, card, snapshot.plain.space.fingerprint)
+
+    def keep(
+        self, ready: Prepared, *, activate: bool = True, force: bool = False, person: str = ""
+    ) -> Model:
+        """Store what :meth:`prepare` learned; activate it if the guard lets it pass."""
+        model = self._store.models.add(ready.name, ready.arrays, ready.card, space=ready.space)
+        if (activate and ready.card["guard"]["passed"]) or force:
             self.activate(model.id, person=person, force=force)
         return model
 

@@ -53,7 +53,7 @@ def make_app(
     async def life(_: FastAPI) -> AsyncIterator[None]:
         if started is not None:
             await run_in_threadpool(started, served)
-        warming = threading.Thread(target=_warm, args=(collection,), daemon=True)
+        warming = threading.Thread(target=_warm, args=(served.collection,), daemon=True)
         if warm:
             warming.start()
         yield

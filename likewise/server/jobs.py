@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from likewise.collection import Collection
 from likewise.server.events import Hub
+from likewise.server.learning import learn_apart
+from likewise.server.watched import Watched
 from likewise.store import Job
 from likewise.types import BadInput, LikewiseError, NotFound
 
@@ -58,20 +59,28 @@ class Running:
         return bool(self.wanted)
 
 
-Work = Callable[[Collection, Running, dict[str, Any]], str]
+Work = Callable[[Watched, Running, dict[str, Any]], str]
 """Does the work of a job, and gives one sentence that says what came of it."""
 
 
-def index_folder(collection: Collection, running: Running, payload: dict[str, Any]) -> str:
+def index_folder(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
     """Bring the collection up to date with its folder."""
-    report = collection.index(
-        features=payload.get("features") or None,
-        retry=bool(payload.get("retry")),
-        accept_missing=bool(payload.get("accept_missing")),
-        progress=running.progress,
-        should_stop=running.should_stop,
-    )
-    parts = [f"{report.embedded:,} new pictures"]
+
+    def progress(done: int, total: int) -> None:
+        running.progress(done, total)
+        collection.refresh_soon()
+
+    try:
+        report = collection.index(
+            features=payload.get("features") or None,
+            retry=bool(payload.get("retry")),
+            accept_missing=bool(payload.get("accept_missing")),
+            progress=progress,
+            should_stop=running.should_stop,
+        )
+    finally:
+        collection.refresh()
+    parts = [f"{report.embedded:,} new picture{'' if report.embedded == 1 else 's'}"]
     if report.removed:
         parts.append(f"{report.removed:,} have left")
     if report.problems:
@@ -83,7 +92,7 @@ class _Stop(Exception):
     """Somebody asked a job to stop that has no other way to be told."""
 
 
-def draw_demo(collection: Collection, running: Running, payload: dict[str, Any]) -> str:
+def draw_demo(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
     """Draw swatches into the collection's folder, then index them."""
     from likewise.datasets import swatches
 
@@ -99,16 +108,17 @@ def draw_demo(collection: Collection, running: Running, payload: dict[str, Any])
     return index_folder(collection, running, payload)
 
 
-def learn_model(collection: Collection, running: Running, payload: dict[str, Any]) -> str:
+def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
     """Learn a model from the judgements; it becomes active only if asked and if the guard agrees.
 
     The job's mark names the model, so that a page can show its card.
     """
     running.progress(0, 1, "Learning from the judgements.")
-    model = collection.models.learn(str(payload.get("objective", "bilinear")), activate=False)
-    if running.wanted == "cancelled":
-        collection.store.models.remove(model.id)
-        return "Cancelled; nothing was kept."
+    objective = str(payload.get("objective", "bilinear"))
+    ready = learn_apart(collection, objective, running.should_stop)
+    if ready is None:
+        return "Stopped; nothing was kept."
+    model = collection.models.keep(ready, activate=False)
     collection.store.jobs.progress(running.job, 1, 1, mark={"model": model.id})
     guard = model.card.get("guard", {})
     sentence = str(guard.get("sentence") or f"Model {model.id} was learned.")
@@ -119,12 +129,14 @@ def learn_model(collection: Collection, running: Running, payload: dict[str, Any
 
 
 KINDS: dict[str, Work] = {"index": index_folder, "learn": learn_model, "demo": draw_demo}
+TAKES_IN = ("index", "demo")
+"""Kinds that bring pictures in: one of them at a time, and a paused one goes on."""
 
 
 class Runner:
     """Starts, pauses, resumes and cancels jobs; at most one of a kind at a time."""
 
-    def __init__(self, collection: Collection, hub: Hub) -> None:
+    def __init__(self, collection: Watched, hub: Hub) -> None:
         self.collection, self.hub, self.jobs = collection, hub, collection.store.jobs
         self._lock = threading.Lock()
         self._running: dict[int, tuple[Running, threading.Thread]] = {}
@@ -133,10 +145,11 @@ class Runner:
     def start(self, kind: str, payload: dict[str, Any]) -> Job:
         """A job of this kind: the one under way, a paused one that goes on, or a new one."""
         with self._lock:
+            alike = TAKES_IN if kind in TAKES_IN else (kind,)
             for known in self.jobs.all():
-                if known.kind == kind and known.state in ("queued", "running"):
+                if known.kind in alike and known.state in ("queued", "running"):
                     return known
-                if kind != "learn" and known.kind == kind and known.state == "paused":
+                if kind in TAKES_IN and known.kind == kind and known.state == "paused":
                     return self._launch(known)
             return self._launch(self.jobs.create(kind, payload))
 

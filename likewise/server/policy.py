@@ -18,7 +18,7 @@ class Representatives:
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
         self._lock = threading.Lock()
-        self._known: tuple[tuple[int, int], list[int]] = ((-1, -1), [])
+        self._known: dict[int, tuple[int, list[int]]] = {}
 
     def __call__(self, count: int) -> list[int]:
         """So many items, the one of the largest cluster first."""
@@ -27,11 +27,12 @@ class Representatives:
             rows = np.linspace(0, len(snapshot.ids) - 1, min(count, len(snapshot.ids)))
             sample = snapshot.ids[np.unique(rows.astype(int))] if len(snapshot.ids) else []
             return [int(i) for i in sample]
-        key = (snapshot.generation, count)
         with self._lock:
-            if self._known[0] != key:
-                self._known = (key, self._collection.representatives(count))
-            return [i for i in self._known[1] if snapshot.holds(i)]
+            generation, items = self._known.get(count, (0, []))
+            if generation != snapshot.generation:
+                items = self._collection.representatives(count)
+                self._known[count] = (snapshot.generation, items)
+        return [i for i in items if snapshot.holds(i)]
 
 
 def next_reference(collection: Collection, offered: list[int], skip: set[int]) -> int | None:

@@ -17,6 +17,7 @@ from likewise.server.events import Hub
 from likewise.server.jobs import Runner
 from likewise.server.pictures import Pictures
 from likewise.server.policy import Representatives
+from likewise.server.watched import Watched
 from likewise.types import BadInput
 
 REMEMBERED = 1024
@@ -32,8 +33,8 @@ class Served:
         Another one at every start, so that an open page notices a restart.
     """
 
-    def __init__(self, collection: Collection) -> None:
-        self.collection = collection
+    def __init__(self, opened: Collection) -> None:
+        collection = self.collection = Watched(opened.folder, opened.store)
         self.id = secrets.token_hex(8)
         self.hub = Hub()
         self.runner = Runner(collection, self.hub)
@@ -46,6 +47,7 @@ class Served:
         self.hub.close()
         self.runner.close()
         self.pictures.close()
+        self.collection.pictures.close()
 
 
 class Replay:

@@ -270,7 +270,7 @@ def test_an_index_job_takes_in_what_is_new(client, folder, collection):
     done = wait_for(client, made.json()["id"], "done", "failed")
     assert done["state"] == "done", done
     assert collection.item("new.jpg").state == "indexed"
-    assert "1 new picture" in done["message"]
+    assert done["message"] == "1 new picture."
     assert client.get(f"{API}/jobs").json()[0]["id"] == done["id"]
 
 

@@ -1,0 +1,61 @@
+"""Learning in a process of its own, so that searches keep theirs to themselves."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from likewise.collection import Collection
+from likewise.collection.modelling import Prepared
+from likewise.types import DataProblem, LikewiseError
+
+LOOK = 0.1
+"""Seconds between two looks at whether somebody asked to stop."""
+
+
+def learn_apart(
+    collection: Collection, objective: str, should_stop: Callable[[], bool]
+) -> Prepared | None:
+    """What a child process learned from the judgements; None where it was stopped."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(
+        target=_learn, args=(collection.folder, collection.store.folder, objective, theirs)
+    )
+    child.start()
+    theirs.close()
+    try:
+        while not ours.poll(LOOK):
+            if should_stop():
+                return None
+        try:
+            found = ours.recv()
+        except EOFError:
+            raise DataProblem("The process that learned ended before it was done.") from None
+    finally:
+        ours.close()
+        child.terminate()
+        child.join()
+    if isinstance(found, LikewiseError):
+        raise found
+    prepared: Prepared = found
+    return prepared
+
+
+def _learn(folder: Path, data: Path, objective: str, pipe: Connection) -> None:
+    """In the child: read the collection, learn, send; nothing is written here."""
+    import os
+    import signal
+
+    if hasattr(os, "nice"):
+        os.nice(10)  # searches come first
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    try:
+        with Collection.open(folder, data=data) as collection:
+            pipe.send(collection.models.prepare(objective))
+    except LikewiseError as error:
+        pipe.send(error)
+    finally:
+        pipe.close()
