@@ -47,6 +47,7 @@ class Collection:
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder, self.store = folder, store
         self._snapshot: Snapshot | None = None
+        self._seen = (0, -1)
         self._lock = threading.Lock()
         self.pictures = QueryPictures(store, os.fsencode(folder))
         self.models = Modelling(store, self.snapshot, self.pictures)
@@ -187,8 +188,15 @@ class Collection:
     def snapshot(self) -> Snapshot:
         """The newest consistent view of the collection."""
         with self._lock:
-            if self._snapshot is None or self._snapshot.position != position(self.store):
+            with self.store.snapshot() as db:
+                # SQLite counts, for each connection, the commits of all others.
+                seen = (id(db), int(db.execute("PRAGMA data_version").fetchone()[0]))
+                if self._snapshot is not None and seen == self._seen:
+                    return self._snapshot
+                now = position(self.store)
+            if self._snapshot is None or self._snapshot.position != now:
                 self._snapshot = Snapshot(self.store)
+            self._seen = seen
             return self._snapshot
 
     def query(
