@@ -75,9 +75,7 @@ def learned(task: Task, preferences: Preferences, report: Report) -> dict[str, N
         out[form] = model.surrogates(task.queries)
     steps = 1000 if report.quick else 30_000
     # C with the benefit of hindsight: the best of 1e-4, 3e-4, 1e-3 and 3e-3 on these queries.
-    rival = Oasis(
-        task.space, task.plain.weights, C=1e-4, steps=steps, max_queries=10_000, seed=report.seed
-    )
+    rival = Oasis(task.plain, C=1e-4, steps=steps, max_queries=10_000, seed=report.seed)
     out["oasis"] = task.queries @ rival.fit(task.items, preferences).similarity_.matrix
     return out
 

@@ -15,6 +15,7 @@ the negatives; a linear SVM on the marks; and our own surrogate used only to re-
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,9 +37,7 @@ SETS = ("corel5k", "flickr8k")
 MARKS = (1, 5, 10, 20)
 RERANKED = (100, 1000)
 OURS = tuple(
-    MarkSettings(whiten=whiten, expand=expand)
-    for whiten in (0.1, 0.15, 0.2)
-    for expand in (10, 20)
+    MarkSettings(whiten=whiten, expand=expand) for whiten in (0.1, 0.15, 0.2) for expand in (10, 20)
 )
 ROCCHIO = ((0.75, 0.15), (0.75, 0.5), (1.0, 0.15), (1.0, 0.5), (1.0, 1.0), (1.5, 0.5))
 SVM = (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
@@ -146,7 +145,7 @@ def main(report: Report) -> None:
         for depth in RERANKED:
             again = reranked(bench.scores[held], scores, depth)
             found[f"rerank {depth}"] = bench.measures(again, held)
-        for label, part in ablations(settings).items():
+        for label, part in ablations(settings).items() if report.settings.get("parts") else ():
             found[label] = bench.measures(bench.ours(part, backgrounds[name], held), held)
         found["ours"] = bench.measures(scores, held)
         tell(report, name, n, found)
@@ -215,5 +214,9 @@ def tell(report: Report, name: str, marks: int, found: dict[str, Measures]) -> N
         )
 
 
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--parts", action="store_true", help="show what each step of ours adds")
+
+
 if __name__ == "__main__":
-    run("marks", main, __doc__)
+    run("marks", main, __doc__, options=_options)

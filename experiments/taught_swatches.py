@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.report import Report, run
-from likewise.collection.defaults import SPECS, WEIGHTS
+from likewise.collection.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import SwatchSet, simulate_labels, swatches
 from likewise.datasets.simulated import By, relevance
 from likewise.evaluation import measure, randomisation_test, rank
@@ -50,7 +50,7 @@ class World:
         self.swatches: SwatchSet = swatches(200 if quick else 2000, 64 if quick else 128, 0)
         self.pictures = self.swatches.render_all(jobs=1 if quick else -1)
         # The network takes most of the time; a toy run does with what is computed by hand.
-        blocks = ("shape", "colour") if quick else ("deep", "logits", "colour")
+        blocks = ("shape", "colour") if quick else FEATURES
         parts = [
             feature_set(blocks, threads=2)(self.pictures[at : at + 100])
             for at in range(0, len(self.pictures), 100)
@@ -58,7 +58,7 @@ class World:
         features = {b: np.concatenate([part[b] for part in parts]) for b in blocks}
         space = Blocks.fit(features, {b: SPECS[b] for b in blocks})
         self.x = space.transform(features).astype(np.float64)
-        self.plain = Plain(space, {b: WEIGHTS[b] or 1.0 for b in blocks})
+        self.plain = Plain(space, {b: 1.0 if quick else WEIGHTS[b] for b in blocks})
         by_colour = ~np.isin(self.swatches.truth["motif"], LINES)
         order = np.random.default_rng(report.seed).permutation(len(self.x))
         self.rows = {"colour": order[by_colour[order]], "motif": order[~by_colour[order]]}

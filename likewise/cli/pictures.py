@@ -36,6 +36,9 @@ def index(
     describe: Annotated[
         list[Path] | None, typer.Option(help="A CSV, JSONL or Parquet file of tags and captions.")
     ] = None,
+    vectors: Annotated[
+        Path | None, typer.Option(help="Own vectors (.npy or Parquet) instead of features.")
+    ] = None,
     processes: Annotated[int | None, typer.Option(help="Child processes; one a core.")] = None,
     gps: Annotated[bool, typer.Option("--gps", help="Keep where pictures were taken.")] = False,
     accept_missing: Annotated[
@@ -59,6 +62,7 @@ def index(
                 gps=gps,
                 accept_missing=accept_missing,
                 retry=retry,
+                vectors=vectors,
                 progress=tell,
             )
         notes = []
@@ -107,6 +111,8 @@ def search(
     since: Annotated[str, typer.Option(help="Taken then or later: 2020, 2020-05 ...")] = "",
     until: Annotated[str, typer.Option(help="Taken then or earlier.")] = "",
     kind: Annotated[list[str] | None, typer.Option(help="Only JPEG, PNG, ...")] = None,
+    min_pixels: Annotated[int | None, typer.Option(help="Width times height at least.")] = None,
+    max_pixels: Annotated[int | None, typer.Option(help="Width times height at most.")] = None,
     collapse: Annotated[
         bool, typer.Option("--collapse", help="Fold near-duplicates into one.")
     ] = False,
@@ -128,6 +134,8 @@ def search(
         since=since or None,
         until=until or None,
         formats=tuple(kind or ()),
+        min_pixels=min_pixels,
+        max_pixels=max_pixels,
     )
     with opened(where, data) as collection:
         answer = collection.search(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.collection import duplicates as duplicates_
-from likewise.collection import exporting, sidecars
+from likewise.collection import exporting, own_vectors, sidecars
 from likewise.collection.answers import Answer
 from likewise.collection.building import build_generation, ensure_space
 from likewise.collection.defaults import FEATURES
@@ -110,6 +110,7 @@ class Collection:
         gps: bool = False,
         accept_missing: bool = False,
         retry: bool = False,
+        vectors: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> IngestReport:
@@ -127,8 +128,10 @@ class Collection:
             Believe a scan that finds far fewer files than before.
         retry
             Try unreadable files again.
+        vectors
+            A ``.npy`` or Parquet file of own vectors instead of features.
         """
-        chosen = self._features(features)
+        chosen = self._features((own_vectors.BLOCK,) if vectors is not None else features)
         if retry:
             self.store.contents.retry()
 
@@ -139,7 +142,7 @@ class Collection:
         report = ingest(
             self.store,
             os.fsencode(self.folder),
-            chosen,
+            [name for name in chosen if name != own_vectors.BLOCK],
             processes=processes,
             gps=gps,
             accept_missing=accept_missing,
@@ -147,6 +150,8 @@ class Collection:
             should_stop=should_stop,
             committed=committed,
         )
+        if vectors is not None:
+            own_vectors.add_vectors(self.store, Path(vectors))
         if report.finished:
             sidecars.read_beside(self.store, self.folder)
             self.build()

@@ -15,6 +15,7 @@ import numpy as np
 
 from likewise.collection.answers import Answer, Result, fuse
 from likewise.collection.decoding import Unreadable
+from likewise.collection.own_vectors import BLOCK
 from likewise.collection.queries import Crop, Query
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.workers import Describer, Task, read_file
@@ -111,6 +112,11 @@ class QueryPictures:
 
     def _describe(self, ref: QueryRef, snapshot: Snapshot) -> FloatArray:
         assert snapshot.plain is not None
+        if BLOCK in snapshot.plain.space.names:
+            raise BadInput(
+                "This collection has own vectors, so other pictures and crops cannot be described; "
+                "search by an item, by words, or by a vector."
+            )
         with self._lock:
             if self._describer is None:
                 self._describer = Describer(snapshot.plain.space.names)

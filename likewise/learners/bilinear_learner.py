@@ -3,9 +3,9 @@
 Every form that is tried is learned without some of the taught queries and measured on what
 these said: average precision and precision@1 over their judged items, among random others that
 count as irrelevant.  (People mostly judge what plain similarity showed them first; without the
-others, a form that brings up anything at all would look no worse.)  The best mean wins, provided
-that precision@1 does not fall by more than ``fall``; where none beats plain similarity, plain
-it stays.
+others, a form that brings up anything at all would look no worse.)  The most cautious form wins
+that is not clearly worse than the best, provided that precision@1 does not fall by more than
+``fall``; where none beats plain similarity, plain it stays.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ FEWEST = 30
 
 MANY = 200
 """Taught queries from which on a third is held out at a time, else a fifth."""
+
+CLEARLY = 2.0
+"""Standard errors of a paired difference that count as clearly worse."""
 
 OTHERS = 100
 """Random items that count as irrelevant where forms are compared."""
@@ -248,7 +251,12 @@ class BilinearLearner(BaseEstimator):
         if not allowed:
             notes.append("Precision@1 falls on held-out queries; plain similarity may be better.")
             return max(forms, key=self._mean_p1)
-        return max(allowed, key=lambda f: float(self.held_out_[f].ap.mean()))
+        best = max(allowed, key=lambda f: float(self.held_out_[f].ap.mean()))
+        return next(f for f in allowed if not self._clearly_worse(f, best))
+
+    def _clearly_worse(self, form: Form, best: Form) -> bool:
+        lost = self.held_out_[best].ap - self.held_out_[form].ap
+        return bool(lost.mean() > CLEARLY * lost.std() / np.sqrt(len(lost)))
 
     def _mean_p1(self, form: Form) -> float:
         return float(self.held_out_[form].p1.mean())
