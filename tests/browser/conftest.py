@@ -213,6 +213,14 @@ def results(page, served, search: str) -> list[str]:
     return order(page)
 
 
+def shows(page, wanted) -> None:
+    """Wait until the answer shown has this order."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while order(page) != wanted:
+        assert time.monotonic() < deadline, "the order did not come back"
+        page.wait_for_timeout(50)
+
+
 def settled(page, changed=None) -> None:
     """Wait until the answer shown is the latest one (and differs from ``changed``)."""
     page.wait_for_selector('.results[aria-busy="false"]')

@@ -9,7 +9,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENCE, order, results, settled, violations
+from tests.browser.conftest import PATIENCE, order, results, settled, shows, violations
 
 DROP = """([data, name, kind]) => {
   const bytes = Uint8Array.from(atob(data), c => c.charCodeAt(0));
@@ -171,7 +171,7 @@ def test_more_like_this_and_back(home, served):
     settled(home, first)
     home.go_back()
     home.wait_for_url(f"**/results?like={item}")
-    settled(home, order(home) if order(home) != first else None)
+    shows(home, first)
     assert order(home) == first
 
 
