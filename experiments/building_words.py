@@ -1,0 +1,69 @@
+"""Local features of buildings and distractors, extracted once and kept.
+
+``descriptors("tmbud", report)`` gives SIFT of every picture of a set, strongest first, as one
+matrix of bytes and the row where each picture begins.  They are kept as npy files in the
+folder that ``LIKEWISE_CACHE`` names, else in the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.photo_features import cache_folder
+from experiments.report import Report
+from likewise.datasets import load_corel5k, load_flickr8k, load_tmbud
+from likewise.features.local import SIZE, local_features
+
+MOST = 1000
+"""Places of a picture that are kept on disk; a smaller limit takes the first of them."""
+
+LOADERS = {"tmbud": load_tmbud, "flickr8k": load_flickr8k, "corel5k": load_corel5k}
+
+
+class Descriptors(NamedTuple):
+    """SIFT of several pictures: those of picture i are ``data[starts[i]:starts[i + 1]]``."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def limited(self, limit: int) -> Descriptors:
+        """Only the strongest places of each picture."""
+        count = np.minimum(np.diff(self.starts), limit)
+        starts = np.r_[0, np.cumsum(count)]
+        rows = np.repeat(self.starts[:-1] - starts[:-1], count) + np.arange(starts[-1])
+        return Descriptors(self.data[rows], starts)
+
+
+def extract(pictures: Sequence[Any], most: int = MOST) -> Descriptors:
+    """SIFT of pictures."""
+    parts = [local_features(picture, most).descriptors for picture in pictures]
+    data = np.concatenate(parts) if parts else np.zeros((0, SIZE), np.uint8)
+    return Descriptors(data, np.r_[0, np.cumsum([len(part) for part in parts])].astype(np.int64))
+
+
+def descriptors(name: str, report: Report) -> Descriptors:
+    """SIFT of ``tmbud``, ``flickr8k`` or ``corel5k``, from the cache where it is there."""
+    data, starts = (cache_folder() / f"{name}-sift-{MOST}-1.{part}.npy" for part in ("x", "s"))
+    if not (data.is_file() and starts.is_file()):
+        report.say(f"extracting local features of {name} ...")
+        found = extract(LOADERS[name]().pictures)
+        _write(starts, found.starts)
+        _write(data, found.data)
+    return Descriptors(np.load(data, mmap_mode="r"), np.load(starts))
+
+
+def _write(file: Path, array: NDArray[Any]) -> None:
+    """Written aside and renamed, so that a stopped run leaves no half a file."""
+    aside = file.with_name(f".{file.name}.{os.getpid()}")
+    with aside.open("wb") as out:
+        np.lib.format.write_array(out, array, allow_pickle=False)
+    os.replace(aside, file)
