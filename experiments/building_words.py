@@ -14,15 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from experiments.photo_features import cache_folder
 from experiments.report import Report
 from likewise.datasets import load_corel5k, load_flickr8k, load_tmbud
 from likewise.features.local import SIZE, local_features
+from likewise.features.words import Vocabulary, count_words
 
 MOST = 1000
 """Places of a picture that are kept on disk; a smaller limit takes the first of them."""
 
+DISTRACTORS = ("flickr8k", "corel5k")
 LOADERS = {"tmbud": load_tmbud, "flickr8k": load_flickr8k, "corel5k": load_corel5k}
 
 
@@ -34,13 +37,6 @@ class Descriptors(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.starts) - 1
-
-    def limited(self, limit: int) -> Descriptors:
-        """Only the strongest places of each picture."""
-        count = np.minimum(np.diff(self.starts), limit)
-        starts = np.r_[0, np.cumsum(count)]
-        rows = np.repeat(self.starts[:-1] - starts[:-1], count) + np.arange(starts[-1])
-        return Descriptors(self.data[rows], starts)
 
 
 def extract(pictures: Sequence[Any], most: int = MOST) -> Descriptors:
@@ -67,3 +63,41 @@ def _write(file: Path, array: NDArray[Any]) -> None:
     with aside.open("wb") as out:
         np.lib.format.write_array(out, array, allow_pickle=False)
     os.replace(aside, file)
+
+
+class Assigned(NamedTuple):
+    """Words of several pictures, strongest place first, in the manner of :class:`Descriptors`."""
+
+    words: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+    def counts(self, size: int, limit: int = MOST) -> sparse.csr_array:
+        """Histograms of the strongest places of each picture."""
+        count = np.minimum(np.diff(self.starts), limit)
+        starts = np.r_[0, np.cumsum(count)]
+        rows = np.repeat(self.starts[:-1] - starts[:-1], count) + np.arange(starts[-1])
+        return count_words(self.words[rows].astype(np.int64), starts, size)
+
+
+def assigned(name: str, size: int, report: Report) -> Assigned:
+    """Words of a set's pictures, in a vocabulary of ``size`` words of the distractors."""
+    file = cache_folder() / f"{name}-words-{size}-{report.seed}-1.npy"
+    found = descriptors(name, report)
+    if not file.is_file():
+        report.say(f"assigning words of {name}, {size:,} words ...")
+        _write(file, vocabulary(size, report).assign(found.data).astype(np.int32))
+    return Assigned(np.load(file), found.starts)
+
+
+def vocabulary(size: int, report: Report) -> Vocabulary:
+    """A vocabulary of the distractors' local features: neither queries nor relevant pictures."""
+    file = cache_folder() / f"vocabulary-{size}-{report.seed}-1.npy"
+    if not file.is_file():
+        report.say(f"learning a vocabulary of {size:,} words ...")
+        batches = (
+            found.data[start : start + 100_000]
+            for found in (descriptors(name, report) for name in DISTRACTORS)
+            for start in range(0, len(found.data), 100_000)
+        )
+        _write(file, Vocabulary.fit(batches, size, seed=report.seed).centres)
+    return Vocabulary(np.load(file))

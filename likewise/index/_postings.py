@@ -39,8 +39,9 @@ class Part(NamedTuple):
         One number a posting, or none where every number of a row is the row's scale.
     scale
         The number that all codes of a row have (tau).
-    common, packed
-        The common words, and their levels (0 for absent), several a byte, one line a row.
+    common, rising, packed
+        The common words by place, their places by ascending word, and their levels (0 for
+        absent), several a byte, one line a row.
     side, order
         Side columns, and the rows by falling scale and by falling side columns.
     """
@@ -51,6 +52,7 @@ class Part(NamedTuple):
     values: NDArray[np.floating[Any]]
     scale: NDArray[np.float64]
     common: IdArray
+    rising: IdArray
     packed: NDArray[np.uint8]
     side: NDArray[np.float64]
     order: NDArray[np.uint32]
@@ -114,7 +116,9 @@ def make_part(rows: sparse.csr_array, levels: int, side: NDArray[np.float64]) ->
         rows.indptr, rows.indices, rows.data, levels, bits, code, place, starts[:-1].copy(), posts,
         values, packed,
     )  # fmt: skip
-    return Part(levels, starts, posts, values, scale, common, packed, side, orders(scale, side))
+    rising = np.argsort(common)
+    order = orders(scale, side)
+    return Part(levels, starts, posts, values, scale, common, rising, packed, side, order)
 
 
 def orders(scale: NDArray[np.float64], side: NDArray[np.float64]) -> NDArray[np.uint32]:
@@ -155,39 +159,69 @@ class Asked(NamedTuple):
 
 def ask(part: Part, columns: IdArray, numbers: NDArray[np.float64]) -> Asked:
     """A query's columns (ascending) and numbers, sorted into rare and common words."""
-    words, at = np.unique(columns // part.levels, return_inverse=True)
-    gains = np.zeros((len(words), part.levels))
-    gains[at, columns % part.levels] = numbers
-    slack = 1e-12 * float(np.abs(gains).sum())
-    if not len(part.common):
-        touched = int((part.starts[words + 1] - part.starts[words]).sum())
-        none = np.zeros((0, 256))
-        return Asked(words, gains, np.zeros(0, np.int64), none, slack, touched)
-    rising = np.argsort(part.common)
-    near = np.searchsorted(part.common, words, sorter=rising)
-    near = rising[np.minimum(near, len(rising) - 1)]
-    is_common = part.common[near] == words
-    rare = ~is_common
-    touched = int((part.starts[words[rare] + 1] - part.starts[words[rare]]).sum())
-    groups, tables = _tables(near[is_common], gains[is_common], bits_of_code(part.levels))
-    most = float(tables.max(axis=1).sum()) if len(groups) else 0.0
-    return Asked(words[rare], gains[rare], groups, tables, most + slack, touched)
+    code = bits_of_code(part.levels)
+    words, gains, groups, tables, most, touched = _sort_out(
+        columns, numbers, part.levels, part.starts, part.common, part.rising, code
+    )
+    return Asked(words, gains, groups, tables, most, touched)
 
 
-def _tables(
-    places: IdArray, gains: NDArray[np.float64], code: int
-) -> tuple[IdArray, NDArray[np.float64]]:
-    """For each byte that holds a word of the query, what each of its 256 values adds."""
-    per = 8 // code
-    groups, at = np.unique(places // per, return_inverse=True)
-    tables = np.zeros((len(groups), 256))
-    values = np.arange(256)
-    for place, group, gain in sorted(zip(places.tolist(), at.tolist(), gains.tolist())):
-        level = (values >> (code * (place % per))) & ((1 << code) - 1)
-        known = np.zeros(1 << code)
-        known[1 : len(gain) + 1] = gain
-        tables[group] += known[level]
-    return groups, tables
+@njit(cache=True, nogil=True)
+def _sort_out(
+    columns: Any, numbers: Any, levels: Any, starts: Any, common: Any, rising: Any, code: Any
+) -> Any:
+    per, mask, count = 8 // code, (1 << code) - 1, 0
+    words = np.empty(columns.shape[0], np.int64)
+    gains = np.zeros((columns.shape[0], levels))
+    slack = 0.0
+    for i in range(columns.shape[0]):
+        word = columns[i] // levels
+        if count == 0 or words[count - 1] != word:
+            words[count] = word
+            count += 1
+        gains[count - 1, columns[i] - word * levels] = numbers[i]
+        slack += 1e-12 * abs(numbers[i])
+    # Rare words move to the front; common ones are set aside with their places.
+    places = np.empty(count, np.int64)
+    from_word = np.empty(count, np.int64)
+    rare, held, touched = 0, 0, 0
+    for w in range(count):
+        low, high = 0, rising.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if common[rising[middle]] < words[w]:
+                low = middle + 1
+            else:
+                high = middle
+        if low < rising.shape[0] and common[rising[low]] == words[w]:
+            places[held], from_word[held] = rising[low], w
+            held += 1
+    order = np.argsort(places[:held])
+    groups = np.empty(held, np.int64)
+    tables = np.zeros((held, 256))
+    used = 0
+    for i in order:  # by ascending place: the order in which scores are summed
+        group, shift = places[i] // per, code * (places[i] % per)
+        if used == 0 or groups[used - 1] != group:
+            groups[used] = group
+            used += 1
+        for value in range(256):
+            level = (value >> shift) & mask
+            if 0 < level <= levels:
+                tables[used - 1, value] += gains[from_word[i], level - 1]
+    most = slack
+    for g in range(used):
+        most += tables[g].max()
+    at = 0
+    for w in range(count):
+        if at < held and from_word[at] == w:
+            at += 1
+            continue
+        words[rare] = words[w]
+        gains[rare] = gains[w]
+        touched += starts[words[w] + 1] - starts[words[w]]
+        rare += 1
+    return words[:rare], gains[:rare], groups[:used], tables[:used], most, touched
 
 
 # --------------------------------------------------------------------------

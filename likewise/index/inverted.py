@@ -31,7 +31,7 @@ from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_vector
 _FEW = 16
 """A query that touches less than one in so many rows is finished by walking, not by a scan."""
 
-_ARRAYS = ("starts", "posts", "values", "scale", "common", "packed", "side", "order")
+_ARRAYS = ("starts", "posts", "values", "scale", "common", "rising", "packed", "side", "order")
 
 
 class InvertedIndex(BaseIndex):
@@ -177,18 +177,14 @@ class InvertedIndex(BaseIndex):
             matrix[:, at] = as_vector(side[name], dim=len(whole), name=f"side column {name!r}")
         (part,) = whole._parts
         new = part._replace(side=matrix, order=orders(part.scale, matrix))
-        return type(self)(
-            [new], ids=whole._ids, dim=self._dim, space=self._space, side_names=names
-        )
+        return type(self)([new], ids=whole._ids, dim=self._dim, space=self._space, side_names=names)
 
     @property
     def _levels(self) -> int:
         """Levels of the words, for new parts; 1 where the codes turned out to be no levels."""
         return max(part.levels for part in self._parts)
 
-    def _like(
-        self, parts: Sequence[Part], gone: NDArray[np.bool_] | None, ids: IdArray
-    ) -> Self:
+    def _like(self, parts: Sequence[Part], gone: NDArray[np.bool_] | None, ids: IdArray) -> Self:
         return type(self)(
             parts, gone, ids=ids, dim=self._dim, space=self._space, side_names=self._side_names
         )

@@ -25,9 +25,7 @@ def zipf(rng: np.random.Generator, n: int, words: int, length: int) -> sparse.cs
     share = 1 / np.arange(1, words + 1)
     rows = np.repeat(np.arange(n), rng.integers(0, length + 1, n))
     drawn = rng.choice(words, len(rows), p=share / share.sum())
-    return sparse.csr_array(
-        sparse.coo_array((np.ones(len(rows)), (rows, drawn)), shape=(n, words))
-    )
+    return sparse.csr_array(sparse.coo_array((np.ones(len(rows)), (rows, drawn)), shape=(n, words)))
 
 
 def table_of(rng: np.random.Generator, space: Words) -> WordTable:
