@@ -29,7 +29,7 @@ from likewise.spaces import Words
 from likewise.types import Surrogate
 
 TOP = 10
-DRAWS = 265
+DRAWS = 232
 """Words drawn for a document, with repetition: about 190 different ones among a million."""
 
 Answer = tuple[NDArray[np.int64], NDArray[np.float64]]

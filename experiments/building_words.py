@@ -18,7 +18,7 @@ from scipy import sparse
 
 from experiments.photo_features import cache_folder
 from experiments.report import Report
-from likewise.datasets import load_corel5k, load_flickr8k, load_tmbud
+from likewise.datasets import load_corel5k, load_flickr8k, load_tmbud, swatches
 from likewise.features.local import SIZE, local_features
 from likewise.features.words import Vocabulary, count_words
 
@@ -101,3 +101,40 @@ def vocabulary(size: int, report: Report) -> Vocabulary:
         )
         _write(file, Vocabulary.fit(batches, size, seed=report.seed).centres)
     return Vocabulary(np.load(file))
+
+
+def strips(whole: Any, size: int, report: Report, kinds: int = 40) -> Any:
+    """A patterned strip laid into every picture: the words of one of a few swatches added."""
+    rng = np.random.default_rng([report.seed, 99])
+    edge, most = (96, 60) if report.quick else (192, 200)
+    found = extract(swatches(kinds, size=edge, seed=report.seed + 1).render_all(jobs=1), most)
+    made = toy_vocabulary(size, report) if report.quick else vocabulary(size, report)
+    patterns = count_words(made.assign(found.data), found.starts, size)
+    return whole._replace(counts=whole.counts + patterns[rng.integers(0, kinds, len(whole.labels))])
+
+
+def toy(size: int, report: Report) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    """Views of swatches for buildings and other swatches for distractors: what quick runs use."""
+    rng = np.random.default_rng(report.seed)
+    drawn = swatches(60, size=128, seed=report.seed).render_all(jobs=1)
+    views = [_view(picture, rng) for picture in drawn[:16] for _ in range(5)]
+    pictures = [*views, *drawn[16:]]
+    found = extract(pictures, 80)
+    counts = count_words(toy_vocabulary(size, report).assign(found.data), found.starts, size)
+    return counts, np.r_[np.repeat(np.arange(16), 5), np.full(len(drawn) - 16, -1)]
+
+
+def toy_vocabulary(size: int, report: Report) -> Vocabulary:
+    """A vocabulary of swatches that are neither views nor strips."""
+    found = extract(swatches(30, size=128, seed=report.seed + 2).render_all(jobs=1), 80)
+    return Vocabulary.fit([found.data], size, rounds=0, seed=report.seed)
+
+
+def _view(picture: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
+    """A part of a picture, as another photographer would have it."""
+    side = int(rng.integers(80, 110))
+    top, left = rng.integers(0, 128 - side, 2)
+    part = picture[top : top + side, left : left + side].astype(np.float32)
+    return np.clip(part * rng.uniform(0.7, 1.2) + rng.normal(0, 4, part.shape), 0, 255).astype(
+        np.uint8
+    )

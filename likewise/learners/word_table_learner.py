@@ -28,7 +28,7 @@ from likewise.solvers.ranking import rank
 from likewise.spaces import Words
 from likewise.types import BadInput, FitReport, FloatArray, IdArray, Index, Preferences
 
-PRICES = (0.01, 0.1, 1.0)
+PRICES = (10.0, 100.0, 1000.0)
 """C that are tried where none is given."""
 
 OWN_PAIRS = 3000
@@ -50,9 +50,9 @@ class WordTableLearner(BaseEstimator):
         ``"bins"``: words of a bin have one table, times idf^2; ``"words"``: each word
         departs from its bin's table as far as its own evidence goes.
     C
-        Price of a broken preference; None tries a few.
+        Price of all broken preferences together; None tries a few.
     lam
-        Length of the prior: how much binary idf weighs against the margin of 1.
+        Length of the prior: how far binary idf spreads the scores, in margins.
     share
         Of the queries that are held out while n and C are chosen.
     tol, seed
@@ -74,7 +74,7 @@ class WordTableLearner(BaseEstimator):
         bins: int = 6,
         sharing: str = "bins",
         C: float | None = None,
-        lam: float = 20.0,
+        lam: float = 1.0,
         share: float = 0.3,
         tol: float = 1e-3,
         seed: int = 0,
@@ -99,7 +99,7 @@ class WordTableLearner(BaseEstimator):
         items = self.space.counts(X)
         asked = items if queries is None else self.space.counts(queries)
         notes: list[str] = []
-        settings = {"n": self.n or self.space.levels, "C": self.C or PRICES[1]}
+        settings: dict[str, Any] = {"n": self.n or 1, "C": self.C or PRICES[1]}
         if not len(preferences):
             notes.append("There is nothing to learn from; binary idf stays as it is.")
             self.similarity_ = WordTable.binary_idf(self.space)
@@ -169,13 +169,14 @@ class WordTableLearner(BaseEstimator):
         spread = Z.std(axis=0)
         spread = np.where(spread > 1e-9 * max(spread.max(), 1e-300), spread, np.inf)
         prior = np.zeros((self.bins, n + 1, n + 1))
-        prior[:, 1:, 1:] = self.lam
-        flat = prior.ravel()
-        scaled = Z / spread
+        prior[:, 1:, 1:] = 1.0
+        ahead = Z @ prior.ravel()
+        length = self.lam / max(float(ahead.std()), 1e-12)
+        prior, ahead = prior * length, ahead * length
         # In the scaled coordinates only differences from the prior are learned.
-        ahead = Z @ flat
+        scaled = Z / spread
         target = 1.0 - ahead[pairs.better] + ahead[pairs.worse]
-        price = C / len(preferences) * 100
+        price = C / len(preferences)
         found = rank(
             scaled, pairs.better, pairs.worse, C=price, weights=preferences.weight,
             margins=target, tol=self.tol, max_sweeps=400, seed=self.seed,
