@@ -10,11 +10,13 @@ import typer
 
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
 from likewise.store import Model
+from likewise.types import BadInput
 
 learn_app = typer.Typer(no_args_is_help=True, help="Learn a model from judgements.")
 models_app = typer.Typer(no_args_is_help=True, help="List, compare and switch models.")
 
 Force = Annotated[bool, typer.Option("--force", help="Activate it whatever the guard says.")]
+Space = Annotated[str, typer.Option(help="words for same-object search; the look where not given.")]
 Which = Annotated[str, typer.Argument(help="Its number or name, or plain.")]
 
 
@@ -29,6 +31,7 @@ def learn_labels(
         bool, typer.Option("--activate/--no-activate", help="Activate it if the guard lets it.")
     ] = True,
     force: Force = False,
+    space: Space = "",
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     where: Where = None,
     data: Data = None,
@@ -40,17 +43,17 @@ def learn_labels(
     """
     with opened(where, data, write=True) as collection:
         model = collection.models.learn(
-            objective, name=name, activate=activate, force=force, seed=seed
+            objective, name=name, activate=activate, force=force, seed=seed, space=space
         )
-        active = collection.models.active()
+        active = collection.models.active(space)
     if as_json:
         emit(as_row(model, active))
         return
     show_card(model)
     if active is not None and active.id == model.id:
-        typer.echo(
-            f"Model {model.id} now ranks every search; take it back: likewise models rollback"
-        )
+        what = "same-object search" if space else "search"
+        back = f"likewise models rollback{' --space words' if space else ''}"
+        typer.echo(f"Model {model.id} now ranks every {what}; take it back: {back}")
 
 
 def as_row(model: Model, active: Model | None) -> dict[str, Any]:
@@ -82,9 +85,23 @@ def show_card(model: Model) -> None:
         names = [n for n in ("judged_map", "map", "p1", "difference", "p_value") if _any(rows, n)]
         cells = [[r["method"], *(_number(r.get(n)) for n in names)] for r in rows]
         table("On held-out queries:", ["model", *names], cells)
+    if card.get("table"):
+        show_table(card["table"])
     sentence = (card.get("guard") or {}).get("sentence")
     if sentence:
         typer.echo(sentence)
+
+
+def show_table(bins: list[dict[str, Any]]) -> None:
+    """Print t(j, l) of a word table: a word j times in the query, l times in the picture."""
+    n = len(bins[0]["table"]) - 1
+    pairs = [(j, l) for j in range(n + 1) for l in range(n + 1)]
+    cells = [
+        [f"{b['idf']:.1f}", f"{b['words']:,}", *(f"{b['table'][j][l]:+.2f}" for j, l in pairs)]
+        for b in bins
+    ]
+    typer.echo("What a word says by its counts (query, picture), common words first:")
+    table("", ["idf", "words", *(f"{j},{l}" for j, l in pairs)], cells)
 
 
 def _any(rows: list[dict[str, Any]], name: str) -> bool:
@@ -93,6 +110,13 @@ def _any(rows: list[dict[str, Any]], name: str) -> bool:
 
 def _number(value: Any) -> str:
     return "" if value is None else f"{value:.4f}"
+
+
+def plot_table(bins: list[dict[str, Any]], path: Path) -> None:
+    """One picture a bin: t(j, l) in colour."""
+    from likewise.layout.word_table import plot_word_table
+
+    plot_word_table(bins, path)
 
 
 @models_app.command("list")
@@ -104,11 +128,13 @@ def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> No
     """
     with opened(where, data) as collection:
         models, active = collection.models.all(), collection.models.active()
+        words = collection.models.active("words")
+    at_work = {m.id for m in (active, words) if m is not None}
     if as_json:
-        emit([as_row(m, active) for m in models])
+        emit([as_row(m, m if m.id in at_work else None) for m in models])
         return
     rows = [
-        ["*" if active is not None and m.id == active.id else "", m.id, m.name,
+        ["*" if m.id in at_work else "", m.id, m.name,
          m.card.get("kind", ""), (m.card.get("guard") or {}).get("sentence", "")]
         for m in models
     ]  # fmt: skip
@@ -119,14 +145,27 @@ def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> No
 
 @models_app.command("show")
 @plain_errors
-def show(model: Which, where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+def show(
+    model: Which,
+    plot: Annotated[
+        Path | None, typer.Option(help="Plot a word table by bin of words (PNG or SVG).")
+    ] = None,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
     """Show a model's card: data, settings, held-out measures, what the guard said.
 
     Example: likewise models show 3
     """
     with opened(where, data) as collection:
         found = collection.store.models.get(collection.models.number(model))
-        active = collection.models.active()
+        is_words = found.card.get("kind") == "word-table"
+        active = collection.models.active("words" if is_words else "")
+    if plot is not None:
+        if not is_words:
+            raise BadInput(f"Model {found.id} is no word table; only those are plotted.")
+        plot_table(found.card["table"], plot)
     if as_json:
         emit(as_row(found, active))
     else:
@@ -138,6 +177,7 @@ def show(model: Which, where: Where = None, data: Data = None, as_json: AsJson =
 def activate(
     model: Which,
     force: Force = False,
+    space: Space = "",
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
@@ -147,29 +187,32 @@ def activate(
     Example: likewise models activate 3
     """
     with opened(where, data, write=True) as collection:
-        collection.models.activate(model, force=force)
-        _say_active(collection, as_json)
+        slot = collection.models.activate(model, force=force, space=space).slot
+        _say_active(collection, as_json, "" if slot == "default" else slot)
 
 
 @models_app.command("rollback")
 @plain_errors
-def rollback(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+def rollback(
+    space: Space = "", where: Where = None, data: Data = None, as_json: AsJson = False
+) -> None:
     """Go back to what ranked before.
 
     Example: likewise models rollback
     """
     with opened(where, data, write=True) as collection:
-        collection.models.rollback()
-        _say_active(collection, as_json)
+        collection.models.rollback(space=space)
+        _say_active(collection, as_json, space)
 
 
-def _say_active(collection: Any, as_json: bool) -> None:
-    active = collection.models.active()
+def _say_active(collection: Any, as_json: bool, space: str = "") -> None:
+    active = collection.models.active(space)
     title = "plain" if active is None else f"{active.id} {active.name}"
     if as_json:
         emit({"active": None if active is None else active.id, "title": title})
     else:
-        typer.echo(f"Searches are ranked by: {title}.")
+        what = "Same-object searches" if space else "Searches"
+        typer.echo(f"{what} are ranked by: {title}.")
 
 
 @models_app.command("export")
@@ -233,7 +276,9 @@ def evaluate(
     Example: likewise evaluate 2 3 --judgements test.csv --plot models.png
     """
     with opened(where, data) as collection:
-        chosen = models or [str(m.id) for m in collection.models.all()]
+        chosen = models or [
+            str(m.id) for m in collection.models.all() if m.card.get("kind") != "word-table"
+        ]
         given = None
         if judgements is not None:
             from likewise.judgements import read_judgements

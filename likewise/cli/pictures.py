@@ -31,7 +31,11 @@ def index(
     folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
     data: Data = None,
     features: Annotated[
-        str, typer.Option(help="Blocks to compute, with commas: deep,colour,... or onnx:FILE.")
+        str,
+        typer.Option(
+            help="Blocks to compute, with commas: deep,colour,... or onnx:FILE; words adds "
+            "same-object search."
+        ),
     ] = "",
     describe: Annotated[
         list[Path] | None, typer.Option(help="A CSV, JSONL or Parquet file of tags and captions.")
@@ -119,6 +123,12 @@ def search(
     marks: Annotated[
         bool, typer.Option("--marks/--no-marks", help="Use marks on this very query.")
     ] = True,
+    same_object: Annotated[
+        bool, typer.Option("--same-object", help="Find the same object, not the same look.")
+    ] = False,
+    check: Annotated[
+        int, typer.Option(help="Check the geometry of so many first results (same object).")
+    ] = 0,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG or JPEG).")] = None,
     where: Where = None,
     data: Data = None,
@@ -149,6 +159,8 @@ def search(
             model=model or None,
             use_marks=marks,
             collapse=collapse,
+            same_object=same_object,
+            check=check,
         )
         if sheet is not None:
             write_sheet(collection, answer, sheet)
@@ -175,16 +187,24 @@ def show(answer: Answer) -> None:
         typer.echo("Nothing found.")
     else:
         rows = [
-            [place, r.item, f"{r.score:.4f}", r.path, " + ".join(r.found_by)]
+            [place, r.item, f"{r.score:.4f}", r.path, " + ".join(r.found_by), *_inliers(r, answer)]
             for place, r in enumerate(answer.results, start=1)
         ]
-        table("", ["", "item", "score", "file", "found by"], rows)
+        heads = ["", "item", "score", "file", "found by"]
+        table("", heads + ["places that agree"] * (len(rows[0]) - len(heads)), rows)
     rests = f"model {answer.model}, index {answer.generation}"
     if answer.marks:
         rests += f", {answer.marks} marks on this query"
     typer.echo(f"({rests}, {answer.seconds * 1e3:.0f} ms)")
     for line in filter(None, [answer.degraded, *answer.notes]):
         typer.echo(line, err=True)
+
+
+def _inliers(result: Any, answer: Answer) -> list[str]:
+    """A column for the geometric check, where any result had one."""
+    if all(r.inliers is None for r in answer.results):
+        return []
+    return ["" if result.inliers is None else str(result.inliers)]
 
 
 def write_sheet(collection: Collection, answer: Answer, path: Path) -> None:

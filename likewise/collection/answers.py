@@ -20,9 +20,12 @@ class Result:
     score
         The true score; scores of one answer can be compared, not those of two.
     found_by
-        Which evidence found it: ``picture``, ``words``, ``learned words``, ``query``.
+        Which evidence found it: ``picture``, ``words``, ``learned words``, ``same object``,
+        ``query``.
     copies
         Near-duplicates folded into this result, where that was asked for.
+    inliers
+        Places that agree with the query on one view change, where that was looked into.
     """
 
     item: int
@@ -30,6 +33,7 @@ class Result:
     score: float
     found_by: tuple[str, ...] = ("picture",)
     copies: tuple[int, ...] = ()
+    inliers: int | None = None
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,14 @@ from likewise.collection import exporting, own_vectors, sidecars
 from likewise.collection.answers import Answer
 from likewise.collection.building import build_generation, ensure_space
 from likewise.collection.defaults import FEATURES
-from likewise.collection.ingest import IngestReport, ingest
+from likewise.collection.ingest import LOCAL, IngestReport, ingest
 from likewise.collection.modelling import Modelling
 from likewise.collection.queries import Crop, Query, make_query
+from likewise.collection.same_object import SameObject
 from likewise.collection.searching import QueryPictures, answer, picture_surrogate
 from likewise.collection.snapshot import Snapshot, position
 from likewise.collection.teaching import Teaching
+from likewise.collection.words import NAME as WORDS
 from likewise.store import Filter, Forgotten, Item, Store
 from likewise.types import BadInput, NotFound, Progress, QueryRef
 
@@ -42,6 +44,8 @@ class Collection:
         Judgements: mark, click, order, undo, import, export.
     models
         Learn, compare, activate, roll back.
+    words
+        Visual words: same-object search.
     """
 
     def __init__(self, folder: Path, store: Store) -> None:
@@ -50,7 +54,8 @@ class Collection:
         self._seen = (0, -1)
         self._lock = threading.Lock()
         self.pictures = QueryPictures(store, os.fsencode(folder))
-        self.models = Modelling(store, self.snapshot, self.pictures)
+        self.words = SameObject(store, os.fsencode(folder), self.pictures)
+        self.models = Modelling(store, self.snapshot, self.pictures, self.words)
         self.teaching = Teaching(store, self.snapshot, self.pictures)
 
     # -- opening -----------------------------------------------------------------
@@ -122,7 +127,8 @@ class Collection:
         Parameters
         ----------
         features
-            Blocks to compute; those of the collection where not given.
+            Blocks to compute; those of the collection where not given.  ``words`` among them
+            adds same-object search, at any time.
         gps
             Whether to keep the place where a picture was taken.
         accept_missing
@@ -132,6 +138,9 @@ class Collection:
         vectors
             A ``.npy`` or Parquet file of own vectors instead of features.
         """
+        if features is not None and WORDS in features:
+            self.words.switch_on()
+            features = [name for name in features if name != WORDS] or None
         chosen = self._features((own_vectors.BLOCK,) if vectors is not None else features)
         if retry:
             self.store.contents.retry()
@@ -143,7 +152,7 @@ class Collection:
         report = ingest(
             self.store,
             os.fsencode(self.folder),
-            [name for name in chosen if name != own_vectors.BLOCK],
+            [name for name in chosen if name != own_vectors.BLOCK] + [LOCAL] * self.words.is_on,
             processes=processes,
             gps=gps,
             accept_missing=accept_missing,
@@ -153,6 +162,10 @@ class Collection:
         )
         if vectors is not None:
             own_vectors.add_vectors(self.store, Path(vectors))
+        if report.finished and self.words.is_on:
+            report.finished = self.words.index(
+                processes=processes, progress=progress, should_stop=should_stop
+            )
         if report.finished:
             sidecars.read_beside(self.store, self.folder)
             self.build()
@@ -176,6 +189,7 @@ class Collection:
     def build(self) -> int:
         """Build the index anew where something changed; gives the generation's number."""
         plain = ensure_space(self.store, self._features(None))
+        self.words.build()
         if plain is None:
             return 0
         now = self.snapshot()
@@ -235,6 +249,8 @@ class Collection:
         use_marks: bool = True,
         pin_query: bool = False,
         collapse: bool = False,
+        same_object: bool = False,
+        check: int = 0,
     ) -> Answer:
         """Search by pictures, words, or both.
 
@@ -260,13 +276,19 @@ class Collection:
             Whether items that are the query come first; else they are left out.
         collapse
             Whether near-duplicates are folded into the best of them.
+        same_object
+            Find pictures that show the same object, not those that look alike; the
+            collection must be indexed with the features ``words``.
+        check
+            How many of the first results of a same-object search get a geometric check:
+            the number of places that agree on one view change (``inliers``).
         """
         query = self.query(
             pictures, text, unwanted=unwanted, weights=weights, crop=crop, vector=vector
         )
         return self.ask(
             query, k=k, filter=filter, model=model, use_marks=use_marks, pin_query=pin_query,
-            collapse=collapse,
+            collapse=collapse, same_object=same_object, check=check,
         )  # fmt: skip
 
     def ask(
@@ -279,8 +301,17 @@ class Collection:
         use_marks: bool = True,
         pin_query: bool = False,
         collapse: bool = False,
+        same_object: bool = False,
+        check: int = 0,
     ) -> Answer:
         """Answer a query that :meth:`query` made; see :meth:`search`."""
+        if same_object:
+            chosen = model if model in (None, "plain") else self.models.number(model)
+            return self.words.answer(
+                query, k=k, filter=filter, model=chosen, check=check, pin_query=pin_query
+            )
+        if check:
+            raise BadInput("Only a same-object search has a geometric check; ask for one.")
         snapshot = self.snapshot()
         similarity, name = self.models.serving(model, snapshot)
         surrogate, marks = None, 0
@@ -333,6 +364,7 @@ class Collection:
             "judgements": len(self.store.judgements),
             "model": "plain" if active is None else f"{active.id} {active.name}",
             "waiting": self.store.contents.waiting(),
+            "same_object": self.words.is_on,
         }
 
     def problems(self) -> list[Item]:

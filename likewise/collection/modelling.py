@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from likewise.collection.same_object import SameObject
 from likewise.collection.searching import QueryPictures
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import NAME as WORDS
 from likewise.learners import SIMILARITIES
 from likewise.store import Activation, Model, Store
 from likewise.types import (
@@ -40,9 +42,14 @@ class Modelling:
     """The models of a collection."""
 
     def __init__(
-        self, store: Store, snapshot: Callable[[], Snapshot], pictures: QueryPictures
+        self,
+        store: Store,
+        snapshot: Callable[[], Snapshot],
+        pictures: QueryPictures,
+        words: SameObject,
     ) -> None:
         self._store, self._snapshot, self._pictures = store, snapshot, pictures
+        self._words = words
         self._lock = threading.Lock()
         self._loaded: dict[tuple[int, str], Similarity] = {}
 
@@ -110,6 +117,7 @@ class Modelling:
         person: str = "",
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
+        space: str = "",
     ) -> Model:
         """Learn a model from all judgements about picture queries, measure it, guard it.
 
@@ -117,6 +125,8 @@ class Modelling:
         ----------
         objective
             ``bilinear`` (query-dependent, around taught queries) or ``top-precision``.
+        space
+            ``words`` learns the table of same-object search instead.
         activate
             Make it the active model if the guard lets it pass.
         force
@@ -129,7 +139,7 @@ class Modelling:
         Model
             Its card has the data used, settings, held-out measures and the guard's verdict.
         """
-        ready = self.prepare(objective, name=name, seed=seed, settings=settings)
+        ready = self.prepare(objective, name=name, seed=seed, settings=settings, space=space)
         return self.keep(ready, activate=activate, force=force, person=person)
 
     def prepare(
@@ -139,10 +149,15 @@ class Modelling:
         name: str = "",
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
+        space: str = "",
     ) -> Prepared:
         """Learn and measure a model without writing anything, so that a child process may."""
         from likewise.collection import learning
 
+        if space == WORDS:
+            return self._prepare_words(name or "word-table", seed, dict(settings or {}))
+        if space:
+            raise BadInput(f"The space is {WORDS}, or not given for the look; not {space!r}.")
         started = time.perf_counter()
         if objective not in learning.OBJECTIVES:
             known = ", ".join(learning.OBJECTIVES)
@@ -169,6 +184,20 @@ class Modelling:
         card = learning.card(learned, objective, evidence, held, time.perf_counter() - started)
         card |= {"kind": learned.similarity_.kind, "similarity": written}
         return Prepared(name or objective, arrays, card, snapshot.plain.space.fingerprint)
+
+    def _prepare_words(self, name: str, seed: int, settings: dict[str, Any]) -> Prepared:
+        from likewise.collection import word_learning
+
+        view = self._words.view()
+        if view.space is None:
+            raise NotFound("No picture has visual words yet; index some pictures first.")
+        rivals: dict[str, Any] = {"plain": self._words.serving("plain", view)[0]}
+        if self._store.models.active(WORDS) is not None:
+            rivals["active"] = self._words.serving(None, view)[0]
+        arrays, card = word_learning.learn(
+            self._store, self._words, view, rivals, seed=seed, settings=settings
+        )
+        return Prepared(name, arrays, card, view.space.fingerprint)
 
     def keep(
         self, ready: Prepared, *, activate: bool = True, force: bool = False, person: str = ""
@@ -209,14 +238,20 @@ class Modelling:
         """Every model, oldest first."""
         return self._store.models.all()
 
-    def active(self) -> Model | None:
-        """The active model, None for plain similarity."""
-        return self._store.models.active()
+    def active(self, space: str = "") -> Model | None:
+        """The active model (of ``words``: of same-object search), None for plain similarity."""
+        return self._store.models.active(_slot(space))
 
-    def activate(self, model: int | str, *, person: str = "", force: bool = False) -> Activation:
-        """Make a model the active one (``"plain"``: none), if its guard let it pass."""
+    def activate(
+        self, model: int | str, *, person: str = "", force: bool = False, space: str = ""
+    ) -> Activation:
+        """Make a model the active one (``"plain"``: none), if its guard let it pass.
+
+        A word table becomes the one of same-object search; with ``space="words"`` plain
+        means that search.
+        """
         if model == "plain":
-            return self._store.models.activate(None, person=person)
+            return self._store.models.activate(None, slot=_slot(space), person=person)
         number = self.number(model)
         verdict = self._store.models.get(number).card.get("guard", {})
         if not verdict.get("passed", False) and not force:
@@ -224,11 +259,14 @@ class Modelling:
             raise BadInput(
                 f"Model {number} is not activated: {sentence} Use --force to do it anyway."
             )
-        return self._store.models.activate(number, person=person, reason="force" if force else "")
+        kind = self._store.models.get(number).card.get("kind")
+        slot = _slot(WORDS if kind == "word-table" else "")
+        reason = "force" if force else ""
+        return self._store.models.activate(number, slot=slot, person=person, reason=reason)
 
-    def rollback(self, *, person: str = "") -> Activation:
+    def rollback(self, *, person: str = "", space: str = "") -> Activation:
         """Go back to what was active before."""
-        return self._store.models.rollback(person=person)
+        return self._store.models.rollback(slot=_slot(space), person=person)
 
     def write(self, model: int | str, target: Path) -> Path:
         """Export a model with its card."""
@@ -237,6 +275,19 @@ class Modelling:
     def read(self, source: Path) -> Model:
         """Import a model that was learned in the same space."""
         plain = self._snapshot().plain
-        return self._store.models.import_(
-            source, space=None if plain is None else plain.space.fingerprint
-        )
+        try:
+            return self._store.models.import_(
+                source, space=None if plain is None else plain.space.fingerprint
+            )
+        except SpaceMismatch:
+            words = self._words.view().space if self._words.is_on else None
+            if words is None:
+                raise
+            return self._store.models.import_(source, space=words.fingerprint)
+
+
+def _slot(space: str) -> str:
+    """Where the store keeps what is active for a kind of search."""
+    if space not in ("", WORDS):
+        raise BadInput(f"The space is {WORDS}, or not given for the look; not {space!r}.")
+    return space or "default"

@@ -73,7 +73,8 @@ def local_features(picture: Picture, limit: int = LIMIT) -> LocalFeatures:
     if not order:
         return empty
     kept, found = sift.compute(grey, order)
-    places = np.array([p.pt for p in kept], dtype=np.float32) / np.float32([width, height])
+    size = np.array([width, height], dtype=np.float32)
+    places = np.array([p.pt for p in kept], dtype=np.float32) / size
     descriptors = np.clip(np.rint(found), 0, 255).astype(np.uint8)
     return LocalFeatures(np.clip(places, 0, 1), descriptors)
 

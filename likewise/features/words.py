@@ -235,7 +235,7 @@ def _two_storeys(
 def _shares(counts: NDArray[np.int64], words: int) -> NDArray[np.int64]:
     """Words of each cell in proportion to its descriptors, none more than it has."""
     ideal = counts * (words / counts.sum())
-    shares = np.minimum(np.floor(ideal).astype(np.int64), counts)
+    shares: NDArray[np.int64] = np.minimum(np.floor(ideal).astype(np.int64), counts)
     while (missing := words - int(shares.sum())) > 0:
         open_ = np.flatnonzero(shares < counts)
         best = open_[np.argsort(-(ideal - shares)[open_], kind="stable")[:missing]]
@@ -246,18 +246,19 @@ def _shares(counts: NDArray[np.int64], words: int) -> NDArray[np.int64]:
 def _moved(vocabulary: Vocabulary, seen: NDArray[np.uint8]) -> NDArray[np.float32]:
     """One round of k-means: each word moves to the mean of its descriptors, if it has any."""
     near = vocabulary.assign(seen)
-    sums = np.zeros((len(vocabulary), SIZE), np.float32)
-    held = np.bincount(near, minlength=len(vocabulary))
-    for start in range(0, len(seen), _CHUNK):
-        part = near[start : start + _CHUNK]
-        rows = root_sift(seen[start : start + _CHUNK])
-        pick = sparse.csr_array(
-            (np.ones(len(part), np.float32), (part, np.arange(len(part)))),
-            shape=(len(vocabulary), len(part)),
-        )
-        sums += pick @ rows
-    mean: NDArray[np.float32] = sums / np.maximum(held, 1)[:, None].astype(np.float32)
-    return np.where(held[:, None] > 0, mean, vocabulary.centres)
+    order = np.argsort(near, kind="stable")
+    centres = vocabulary.centres.copy()
+    words, first = np.unique(near[order], return_index=True)
+    ends = np.r_[first[1:], len(order)]
+    at = 0
+    while at < len(words):  # as many whole words at a time as make a chunk of descriptors
+        stop = max(at + 1, int(np.searchsorted(ends, first[at] + _CHUNK, side="right")))
+        rows = root_sift(seen[order[first[at] : ends[stop - 1]]])
+        sums = np.add.reduceat(rows, first[at:stop] - first[at], axis=0)
+        held = (ends[at:stop] - first[at:stop]).astype(np.float32)
+        centres[words[at:stop]] = sums / held[:, None]
+        at = stop
+    return centres
 
 
 def _searcher(centres: NDArray[np.float32]) -> Any:

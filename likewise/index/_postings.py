@@ -307,9 +307,9 @@ def _unfill(
             cursor[row] += 1
     for row in range(packed.shape[0]):
         for at in range(common.shape[0]):
-            level = (packed[row, at // per] >> (code * (at % per))) & mask
-            if level > 0:
-                columns[cursor[row]] = common[at] * levels + level - 1
+            held = (packed[row, at // per] >> (code * (at % per))) & mask
+            if held > 0:
+                columns[cursor[row]] = common[at] * levels + held - 1
                 data[cursor[row]] = scale[row]
                 cursor[row] += 1
 

@@ -325,8 +325,11 @@ def _canonical(codes: Any) -> sparse.csr_array:
     """Sparse rows without zeros, each column once and ascending; the caller's stay as they are."""
     if not sparse.issparse(codes):
         dense: FloatArray = codes
-        return sparse.csr_array(dense.astype(np.float32) if dense.dtype == np.float16 else dense)
-    rows = sparse.csr_array(codes)
+        wide = dense.astype(np.float32) if dense.dtype == np.float16 else dense
+        made: sparse.csr_array = sparse.csr_array(wide)
+        return made
+    thin: Any = codes
+    rows: sparse.csr_array = sparse.csr_array(thin)
     if not rows.has_canonical_format or (rows.nnz and not rows.data.all()):
         rows = rows.copy()
         rows.sum_duplicates()

@@ -67,6 +67,7 @@ class WordTable:
         if not (np.isfinite(self.table).all() and np.isfinite(self.weight).all()):
             raise BadInput("The table and the words' weights must be finite; learn it again.")
         self._absent = float(self.table[self.bins, 0, 0] @ self.weight)
+        self._has_prior = bool((self.table[:, 0, 1:] != self.table[:, 0, :1]).any())
 
     @classmethod
     def binary_idf(cls, space: Words) -> WordTable:
@@ -78,7 +79,7 @@ class WordTable:
     @property
     def n(self) -> int:
         """Counts are truncated here."""
-        return self.table.shape[1] - 1
+        return int(self.table.shape[1]) - 1
 
     def surrogate(self, query: Any) -> Surrogate:
         """Delta rows of the query's words, and c(q) as the coefficient of tau."""
@@ -94,7 +95,8 @@ class WordTable:
             (values, (np.zeros(len(values), np.int64), columns)), shape=(1, self.space.dim)
         )
         constant = self._absent + float((given[:, 0] - absent[:, 0]).sum())
-        side = {"tau": constant, "tau_prior": 1.0}
+        side = {"tau": constant, "tau_prior": 1.0 if self._has_prior else 0.0}
+        side = {name: coefficient for name, coefficient in side.items() if coefficient}
         return Surrogate(vector, 0.0, side, self.space.fingerprint)
 
     def score(self, query: Any, items: Any) -> FloatArray:
@@ -120,7 +122,11 @@ class WordTable:
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The table, the bins and the weights."""
-        arrays = {"table": self.table, "bins": self.bins.astype(np.int32), "weight": self.weight}
+        arrays: dict[str, NDArray[Any]] = {
+            "table": self.table,
+            "bins": self.bins.astype(np.int32),
+            "weight": self.weight,
+        }
         return arrays, {"n": self.n}
 
     @classmethod

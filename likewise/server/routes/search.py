@@ -10,7 +10,10 @@ from pydantic import BaseModel
 from likewise.server.errors import refusals
 from likewise.server.schemas import AnswerOut, ItemId, ModelName, QueryIn, SearchIn, answer_out
 from likewise.server.served import Here
-from likewise.types import BadInput, Busy
+from likewise.types import Busy
+
+CHECKED = 20
+"""First results of a same-object search that get a geometric check."""
 
 router = APIRouter(tags=["search"], responses=refusals())
 
@@ -19,8 +22,6 @@ router = APIRouter(tags=["search"], responses=refusals())
 def search(asked: SearchIn, here: Here) -> dict[str, Any]:
     """Search by pictures, words, or both."""
     collection = here.collection
-    if asked.same_object:
-        raise BadInput("This collection was not indexed for same-object search.")
     query = asked.query(collection)
     answer = collection.ask(
         query,
@@ -30,6 +31,8 @@ def search(asked: SearchIn, here: Here) -> dict[str, Any]:
         use_marks=asked.use_marks,
         pin_query=asked.pin_query,
         collapse=asked.collapse,
+        same_object=asked.same_object,
+        check=min(asked.k, CHECKED) if asked.same_object else 0,
     )
     if asked.generation is not None and asked.generation != answer.generation:
         raise Busy(
