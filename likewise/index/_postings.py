@@ -300,16 +300,16 @@ def _unfill(
     mask, per = (1 << code) - 1, 8 // code
     for word in range(starts.shape[0] - 1):
         for p in range(starts[word], starts[word + 1]):
-            row = np.int64(posts[p] >> bits)
-            level = np.int64(posts[p]) - (row << bits)
-            columns[cursor[row]] = word * levels + level
-            data[cursor[row]] = values[p] if values.shape[0] > 0 else scale[row]
-            cursor[row] += 1
+            at = np.int64(posts[p] >> bits)
+            level = np.int64(posts[p]) - (at << bits)
+            columns[cursor[at]] = word * levels + level
+            data[cursor[at]] = values[p] if values.shape[0] > 0 else scale[at]
+            cursor[at] += 1
     for row in range(packed.shape[0]):
-        for at in range(common.shape[0]):
-            held = (packed[row, at // per] >> (code * (at % per))) & mask
+        for c in range(common.shape[0]):
+            held = (packed[row, c // per] >> (code * (c % per))) & mask
             if held > 0:
-                columns[cursor[row]] = common[at] * levels + held - 1
+                columns[cursor[row]] = common[c] * levels + held - 1
                 data[cursor[row]] = scale[row]
                 cursor[row] += 1
 
