@@ -7,8 +7,9 @@ The score is linear in the table, so a pair of query and picture is a vector
 
 and the shared ranking solver learns the table from differences of such vectors.  A free table
 overfits, so words share theirs by how common they are (bins of document frequency), and the
-solution is pulled towards binary idf, which gives 1 to every word in both.  Where it is asked
-for, each word may depart from its bin's table, pulled back towards it.
+solution is pulled towards idf^2 for words in both, times the root of their counts (for n = 1
+that is binary idf).  Where it is asked for, each word may depart from its bin's table, pulled
+back towards it.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from likewise.solvers.ranking import rank
 from likewise.spaces import Words
 from likewise.types import BadInput, FitReport, FloatArray, IdArray, Index, Preferences
 
-PRICES = (10.0, 100.0, 1000.0)
+PRICES = (0.3, 1.0, 3.0)
 """C that are tried where none is given."""
 
-OWN_PAIRS = 3000
+OWN_PAIRS = 1500
 """Most pairs of query and picture whose words are learned one by one: their Gram matrix is kept."""
 
 
@@ -52,7 +53,9 @@ class WordTableLearner(BaseEstimator):
     C
         Price of all broken preferences together; None tries a few.
     lam
-        Length of the prior: how far binary idf spreads the scores, in margins.
+        Length of the prior: how far it spreads the scores, in margins.
+    power
+        Of the counts in the prior, (j l)^power: .5 is the root, 0 is binary idf.
     share
         Of the queries that are held out while n and C are chosen.
     tol, seed
@@ -74,13 +77,14 @@ class WordTableLearner(BaseEstimator):
         bins: int = 6,
         sharing: str = "bins",
         C: float | None = None,
-        lam: float = 1.0,
+        lam: float = 2.0,
+        power: float = 0.5,
         share: float = 0.3,
         tol: float = 1e-3,
         seed: int = 0,
     ) -> None:
         self.space, self.n, self.bins, self.sharing, self.C = space, n, bins, sharing, C
-        self.lam, self.share, self.tol, self.seed = lam, share, tol, seed
+        self.lam, self.power, self.share, self.tol, self.seed = lam, power, share, tol, seed
 
     def fit(self, X: Any, preferences: Preferences, queries: Any = None) -> WordTableLearner:
         """Learn from preferences between rows of ``X``, histograms of words.
@@ -169,7 +173,8 @@ class WordTableLearner(BaseEstimator):
         spread = Z.std(axis=0)
         spread = np.where(spread > 1e-9 * max(spread.max(), 1e-300), spread, np.inf)
         prior = np.zeros((self.bins, n + 1, n + 1))
-        prior[:, 1:, 1:] = 1.0
+        gain = np.arange(1, n + 1) ** self.power
+        prior[:, 1:, 1:] = np.outer(gain, gain)
         ahead = Z @ prior.ravel()
         length = self.lam / max(float(ahead.std()), 1e-12)
         prior, ahead = prior * length, ahead * length
@@ -222,12 +227,14 @@ class WordTableLearner(BaseEstimator):
 
 
 def frequency_bins(idf: FloatArray, count: int) -> IdArray:
-    """Bin of each word by idf: equal steps from the most common word to the rarest."""
-    low, high = float(idf.min()), float(idf.max())
-    if high <= low:
-        return np.zeros(len(idf), np.int64)
-    step = (idf - low) / (high - low) * count
-    bins: IdArray = np.minimum(step.astype(np.int64), count - 1)
+    """Bin of each word by how common it is, common words first, about as many postings in each.
+
+    Words of one idf share a bin; the document frequency is exp(-idf) up to a factor.
+    """
+    values, at = np.unique(idf, return_inverse=True)
+    mass = np.bincount(at, np.exp(-idf))
+    share = (np.cumsum(mass) - mass / 2) / mass.sum()
+    bins: IdArray = np.minimum((share * count).astype(np.int64), count - 1)[at]
     return bins
 
 

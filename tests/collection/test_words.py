@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
 import likewise
+from likewise.cli import app
 from likewise.collection import words as words_
 from likewise.datasets import swatches
 from likewise.store import Filter
 from likewise.types import BadInput, SpaceMismatch
+from tests.server.conftest import Server
 
 OBJECTS, VIEWS = 8, 4
 
@@ -241,3 +246,56 @@ def test_a_table_of_another_vocabulary_is_refused(folder: Path, tmp_path: Path) 
         collection.index(features=("colour", "words"), processes=1)
         with pytest.raises(SpaceMismatch, match="another space"):
             collection.models.read(file)
+
+
+# -- the same through the command line and over HTTP ------------------------------
+
+
+def run(*words: str, folder: Path) -> Any:
+    result = CliRunner().invoke(app, [*words, "-c", str(folder), "--json"])
+    assert result.exit_code == 0, result.output + result.stderr
+    return json.loads(result.stdout)
+
+
+def test_the_command_line_searches_learns_and_shows(folder: Path, tmp_path: Path) -> None:
+    found = run("search", "6-0.png", "--same-object", "--check", "4", "-k", "5", folder=folder)
+    assert found["results"][0]["inliers"] > 0
+    assert found["results"][4]["inliers"] is None
+    shown = CliRunner().invoke(
+        app, ["search", "6-0.png", "--same-object", "--check", "4", "-c", str(folder)]
+    )
+    assert "places that agree" in shown.stdout
+    assert "places that agree" not in CliRunner().invoke(
+        app, ["search", "6-0.png", "-c", str(folder)]
+    ).stdout  # fmt: skip
+    with likewise.open(folder, write=True) as collection:
+        mark(collection, 4)
+    model = run("learn", "labels", "--space", "words", "--force", folder=folder)
+    assert model["active"]
+    plot = tmp_path / "table.png"
+    card = CliRunner().invoke(
+        app, ["models", "show", str(model["id"]), "--plot", str(plot), "-c", str(folder)]
+    )
+    assert "1,1" in card.stdout
+    with Image.open(plot) as drawn:
+        assert drawn.size[0] > 100
+    assert [m["active"] for m in run("models", "list", folder=folder)] == [True]
+    assert run("models", "rollback", "--space", "words", folder=folder)["active"] is None
+    assert run("models", "activate", str(model["id"]), "--force", folder=folder)["active"] == 1
+
+
+def test_the_server_offers_the_switch(folder: Path) -> None:
+    with (
+        likewise.open(folder, write=True) as collection,
+        Server(collection).running() as server,
+        server.client(Authorization="Bearer the-token-of-the-tests") as client,
+    ):
+        assert client.get("/api/v1/status").json()["same_object"] is True
+        item = collection.item("2-0.png").id
+        asked = {"examples": [{"item": item}], "same_object": True, "k": 6}
+        found = client.post("/api/v1/search", json=asked).json()["results"]
+        assert sum(same(r["path"], "2-0.png") for r in found[:3]) >= 2
+        assert found[0]["inliers"] > found[5]["inliers"]
+        refused = client.post("/api/v1/search", json={**asked, "text": "red"})
+        assert refused.status_code == 400
+        assert "pictures only" in refused.json()["detail"]
