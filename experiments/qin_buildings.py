@@ -9,7 +9,7 @@ splits in which a method is the best of the paper's five; `ahead` counts the spl
 chosen table beats the method of the row.  In the bursty variant a patterned strip (a swatch, one
 of forty) is laid into every picture.
 
-    python -m experiments.qin_buildings [--quick] [--words K ...] [--splits N] [--no-strips] [--json F]
+    python -m experiments.qin_buildings [--quick] [--words K ...] [--splits N] [--no-strips]
 """
 
 from __future__ import annotations

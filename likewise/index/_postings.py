@@ -7,7 +7,7 @@ little; it has a few bits in every row instead, four words a byte where there ar
 and one look into a table of 256 gives what four words together add to a score.
 
 Scores are sums in float64, rare words by ascending number and then common words by ascending
-place, so that equal rows get equal scores to the last bit, however the search went.
+place, so that equal rows of a part get equal scores to the last bit, however the search went.
 """
 
 from __future__ import annotations

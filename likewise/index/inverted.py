@@ -31,6 +31,9 @@ from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_vector
 _FEW = 16
 """A query that touches less than one in so many rows is finished by walking, not by a scan."""
 
+MOST_PARTS = 8
+"""More parts than this are merged, but never a large one for the sake of a small one."""
+
 _ARRAYS = ("starts", "posts", "values", "scale", "common", "rising", "packed", "side", "order")
 
 
@@ -147,8 +150,9 @@ class InvertedIndex(BaseIndex):
         gone = None
         if old._gone is not None:
             gone = np.r_[old._gone, np.zeros(len(given.ids), bool)]
-        while gone is None and len(parts) > 1 and parts[-2].rows <= 2 * parts[-1].rows:
-            parts[-2:] = [_joined(parts[-2:], self._dim, old._levels)]
+        if len(parts) > MOST_PARTS:
+            first = _first_small(parts)
+            parts[first:] = [_joined(parts[first:], self._dim, old._levels)]
         return old._like(parts, gone, np.r_[old._ids, given.ids])
 
     def without(self, ids: Any) -> Self:
@@ -314,6 +318,16 @@ def _best_of_part(
     every = np.empty(0, np.int64) if rows is None else rows
     postings.scan(total, *shared, every, scores, places)
     return places, scores
+
+
+def _first_small(parts: Sequence[Part]) -> int:
+    """Where the parts begin that are worth merging: none is far larger than all behind it."""
+    rest = 0
+    for at in range(len(parts) - 1, 0, -1):
+        rest += parts[at].rows
+        if parts[at - 1].rows > 4 * rest and at < len(parts) - 1:
+            return at
+    return 0
 
 
 def _joined(parts: Sequence[Part], width: int, levels: int) -> Part:

@@ -231,7 +231,7 @@ def frequency_bins(idf: FloatArray, count: int) -> IdArray:
 
     Words of one idf share a bin; the document frequency is exp(-idf) up to a factor.
     """
-    values, at = np.unique(idf, return_inverse=True)
+    _, at = np.unique(idf, return_inverse=True)
     mass = np.bincount(at, np.exp(-idf))
     share = (np.cumsum(mass) - mass / 2) / mass.sum()
     bins: IdArray = np.minimum((share * count).astype(np.int64), count - 1)[at]

@@ -50,7 +50,7 @@ def problems(draw: st.DrawFn) -> dict[str, Any]:
     space = Words(
         rng.random(words) * 3,
         levels=draw(st.sampled_from([1, 2, 3, 5])),
-        tau=draw(st.sampled_from(["one", "binary-idf"])),
+        tau=draw(st.sampled_from(["one", "binary-idf", "root-idf"])),
     )
     query = zipf(rng, 1, words, draw(st.sampled_from([0, 2, 60])))
     return {
@@ -123,6 +123,26 @@ def test_the_same_surrogate_runs_on_the_flat_index(p: dict[str, Any]) -> None:
     ours = built(similarity, counts, p["ids"]).search(asked, p["k"])
     size = max(1e-9, float(np.abs(flat.scores).max()))
     np.testing.assert_allclose(ours.scores, flat.scores, atol=1e-9 * size)
+
+
+def test_small_parts_are_merged_and_large_ones_left_alone() -> None:
+    rng = np.random.default_rng(7)
+    space = Words(rng.random(200) + 0.1, levels=3)
+    counts = zipf(rng, 400, 200, 20)
+    similarity = table_of(rng, space)
+    index = built(similarity, counts[:300])
+    for row in range(300, 400):
+        side = similarity.side_columns(counts[[row]])
+        index = index.added(space.encode(counts[[row]]), [row], side=side)
+        assert index.generations <= 9
+    assert index.generations > 1
+    asked = similarity.surrogate(counts[[5]])
+    whole = built(similarity, counts)
+    for found in (index, index.merged()):
+        np.testing.assert_allclose(
+            found.search(asked, 50).scores, whole.search(asked, 50).scores, rtol=1e-12
+        )
+    assert index.merged().generations == 1
 
 
 def test_codes_come_back_as_they_went_in() -> None:

@@ -93,7 +93,7 @@ def word_table(rng: np.random.Generator, dtype: Any) -> Example:
     """Counts up to 5, one picture and one query without any word, tau both ways."""
     counts = sparse.csr_array((rng.integers(-6, 6, (30, 25)).clip(0)).astype(dtype))
     counts = sparse.csr_array(counts.multiply((np.arange(30) > 0)[:, None]))
-    tau = ("binary-idf", "one")[rng.integers(2)]
+    tau = ("binary-idf", "root-idf", "one")[rng.integers(3)]
     space = Words(rng.random(25) * 3, levels=3, tau=tau)
     n, bins = int(rng.integers(1, 4)), int(rng.integers(1, 4))
     table = rng.normal(size=(bins, n + 1, n + 1))

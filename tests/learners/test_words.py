@@ -159,7 +159,7 @@ def test_bins_go_by_how_common_words_are() -> None:
     assert set(bins) <= {0, 1, 2}
     assert bins[0] == 0
     assert bins[-1] == 2
-    assert not frequency_bins(np.ones(4), 3).any()
+    assert len(np.unique(frequency_bins(np.ones(4), 3))) == 1
 
 
 def test_mined_preferences_are_half_hard_and_never_wrong() -> None:
