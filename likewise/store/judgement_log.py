@@ -172,7 +172,7 @@ class JudgementLog:
         with self._catalogue.reading() as db:
             rows = db.execute(
                 "SELECT j.id, j.kind, query_kind, COALESCE(i.path, query_value), crop, value, "
-                "time, person, source FROM judgements AS j "
+                "time, person, source, j.position FROM judgements AS j "
                 "LEFT JOIN items AS i ON i.id = j.query_item "
                 "WHERE j.kind <> 'undo' AND j.id > ? AND j.id <= ? ORDER BY j.id LIMIT ?",
                 (after, upto, _CHUNK),
@@ -198,7 +198,7 @@ def _add(db: sqlite3.Connection, j: Judgement, key: str | None, ids: dict[str, i
     number = _insert(
         db,
         "INSERT INTO judgements (key, kind, query_kind, query_item, query_value, crop, value, "
-        "time, person, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "time, person, source, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             key,
             j.kind,
@@ -210,6 +210,7 @@ def _add(db: sqlite3.Connection, j: Judgement, key: str | None, ids: dict[str, i
             j.time or time.time(),
             j.person,
             j.source,
+            j.position,
         ),
     )
     db.executemany(
@@ -227,6 +228,8 @@ def _check(j: Judgement) -> None:
         raise BadInput(f"A judgement of kind {j.kind} needs at least {needed} different items.")
     if not -1e300 < float(j.value) < 1e300:
         raise BadInput("The value of a judgement must be a finite number.")
+    if not 0 <= j.position < 2**53:
+        raise BadInput(f"Positions of results count from 1 (0: not known), not {j.position}.")
 
 
 def _check_same(db: sqlite3.Connection, record: int, j: Judgement, items: list[int]) -> None:
@@ -278,7 +281,8 @@ def _delete(db: sqlite3.Connection, doomed: set[int]) -> None:
 
 
 def _record(row: tuple[Any, ...], items: tuple[str, ...]) -> Record:
-    number, kind, query_kind, value_of, crop, value, when, person, source = row
+    number, kind, query_kind, value_of, crop, value, when, person, source, position = row
     text = as_file(value_of) if isinstance(value_of, bytes) else value_of
     query = QueryRef(query_kind, text, tuple(json.loads(crop)) if crop else None)
-    return Record(number, Judgement(query, items, kind, value, when, person, source), False)
+    judgement = Judgement(query, items, kind, value, when, person, source, position)
+    return Record(number, judgement, False)
