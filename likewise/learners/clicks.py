@@ -286,6 +286,7 @@ class ClickLearner(BaseEstimator):
         *,
         clicks: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
         state: State | None = None,
+        keep: Callable[[State], None] | None = None,
     ) -> ClickLearner:
         """Learn from triplets.
 
@@ -302,6 +303,8 @@ class ClickLearner(BaseEstimator):
             and better picture.
         state
             ``state_`` of an interrupted fit on the same data, to go on from.
+        keep
+            Called with the state after every round, to write it down.
         """
         began, self.state_ = time.perf_counter(), None
         x, texts = as_matrix(X, dim=self.space.dim, name="picture vectors"), _texts(queries)
@@ -315,7 +318,7 @@ class ClickLearner(BaseEstimator):
         model, solution = Model(start.wq, self._first(start), start.wv), None
         if len(train):
             model = scaled(model, texts, x.astype(np.float64), _columns(train), self.margin)
-            solution = self._descend(x, texts, train, held, model, state)
+            solution = self._descend(x, texts, train, held, model, state, keep)
             model = solution.model
             notes += [solution.state.note] if solution.state.note else []
             if solution.state.rounds and model is solution.state.anchor:
@@ -366,9 +369,11 @@ class ClickLearner(BaseEstimator):
         held: Preferences,
         start: Model,
         state: State | None,
+        keep: Callable[[State], None] | None = None,
     ) -> Solution:
         judge = _judge(x, texts, held, self._how.seed) if len(held) else None
-        solution = rcca(texts, x, _columns(train), start, self._how, held_out=judge, state=state)
+        columns = _columns(train)
+        solution = rcca(texts, x, columns, start, self._how, held_out=judge, state=state, keep=keep)
         self.state_ = solution.state
         return solution
 

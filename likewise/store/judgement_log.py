@@ -127,6 +127,17 @@ class JudgementLog:
                 ):
                     yield record
 
+    def texts(self, limit: int = 1000) -> list[str]:
+        """Text queries that something was judged for, the latest first."""
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT query_value, MAX(id) AS newest FROM judgements "
+                "WHERE query_kind = 'text' AND kind <> 'undo' GROUP BY query_value "
+                "ORDER BY newest DESC LIMIT ?",
+                (limit,),
+            )
+            return [str(row[0]) for row in rows]
+
     def __iter__(self) -> Iterator[Judgement]:
         """Every judgement that counts, as :class:`likewise.types.Judgement`."""
         return (record.judgement for record in self.records())
