@@ -47,8 +47,10 @@ def explain(
         if taught is not None:
             surrogate, out["marks"] = taught
         if read is not None and read.surrogate is not None:
-            both = surrogate is not None
-            surrogate = joined(surrogate, read.surrogate, snapshot) if both else read.surrogate
+            if surrogate is not None:
+                surrogate = joined(surrogate, read.surrogate, snapshot)
+            else:
+                surrogate = read.surrogate
         if surrogate is not None:
             assert snapshot.plain is not None
             code = snapshot.codes([item])[0]

@@ -61,7 +61,8 @@ class WordsModel:
             return []
         row, rows = self.vocabulary.transform([text]), self.vocabulary.transform(others)
         places, cosines = self.similarity.suggest(row, rows, k)
-        return [(others[p], float(c)) for p, c in zip(places.tolist(), cosines.tolist())]
+        found = zip(places.tolist(), cosines.tolist())
+        return [(others[place], float(cosine)) for place, cosine in found if cosine > 0]
 
 
 def suggestions(store: Store, words: WordsModel, text: str, k: int) -> list[tuple[str, float]]:

@@ -113,13 +113,13 @@ def click_table(
 
     pair, (pair_query, pair_item) = _groups(query, item)
     by, (by_source, by_pair) = _groups(source, pair)
-    count = np.bincount(by, value, minlength=len(by_source))
-    weighted = np.bincount(by, value * weight, minlength=len(by_source))
+    count = _sums(by, value, len(by_source))
+    weighted = _sums(by, value * weight, len(by_source))
     named = by_source > 0
     fair = np.where(named, np.minimum(count, per_source), count)
     fair[_beyond(by_source, pair_query[by_pair], count, pictures) & named] = 0.0
     scale = np.divide(fair, count, out=np.zeros_like(fair), where=count > 0)
-    total = np.bincount(by_pair, weighted * scale, minlength=len(pair_query))
+    total = _sums(by_pair, weighted * scale, len(pair_query))
     total = _overruled(total, pair, refused, found.time[keep])
     report = ClickReport(
         clicks=float(fair.sum()),
@@ -142,6 +142,12 @@ def _groups(*columns: IdArray) -> tuple[IdArray, NDArray[np.int64]]:
     both = np.stack(columns, axis=1) if len(columns[0]) else np.zeros((0, len(columns)), np.int64)
     distinct, group = np.unique(both, axis=0, return_inverse=True)
     return group.ravel().astype(np.int64), distinct.T.astype(np.int64)
+
+
+def _sums(group: IdArray, value: FloatArray, count: int) -> FloatArray:
+    out = np.zeros(count)
+    np.add.at(out, group, value)
+    return out
 
 
 def _beyond(source: IdArray, query: IdArray, count: FloatArray, most: int) -> NDArray[np.bool_]:

@@ -139,6 +139,7 @@ class AnswerOut(BaseModel):
 
     results: list[ResultOut]
     model: str
+    words_model: str = Field(description="what read the words; empty for full text alone")
     generation: int
     degraded: str = Field(description="one sentence where the answer is not what it should be")
     marks: int = Field(description="marks of this very query that shaped the answer")
@@ -181,6 +182,7 @@ class ModelOut(BaseModel):
 
     id: int
     name: str
+    slot: str = Field(description="default: it ranks pictures; words: it reads text queries")
     active: bool
     made: float
     card: dict[str, Any]
@@ -219,6 +221,7 @@ def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str
     return {
         "results": results,
         "model": answer.model,
+        "words_model": answer.words_model,
         "generation": answer.generation,
         "degraded": answer.degraded,
         "marks": answer.marks,
