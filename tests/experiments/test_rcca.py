@@ -26,7 +26,7 @@ def test_clicks_fall_where_they_are_said_to():
 def test_every_method_tries_as_many_settings():
     grids = rcca_flickr8k.grids()
     assert set(grids) == METHODS
-    assert {len(settings) for _, settings in grids.values()} == {9}
+    assert {len(settings) for _, settings in grids.values()} == {6}
 
 
 def test_rcca_flickr8k_at_toy_size(tmp_path):
