@@ -63,6 +63,10 @@ class How:
     threads: int = 1
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.dim < 1 or not 1 <= self.threads <= 3:
+            raise BadInput("dim must be at least 1, and threads 1, 2 or 3.")
+
 
 @dataclass(frozen=True, eq=False)
 class TextEvidence:

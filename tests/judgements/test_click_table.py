@@ -70,9 +70,7 @@ def test_spam_from_one_source_is_capped_and_reported():
     table = click_table(Judgements.of([*spam, *honest]), ROWS, QUERIES)
     assert dict(zip(table.item.tolist(), table.count.tolist())) == {0: PER_SOURCE, 1: 20.0}
     assert table.report.capped == 1000 - PER_SOURCE
-    everything = [
-        Judgement(RED, (f"x{n}",), "click", 1.0, 0.0, "bot") for n in range(3 * PICTURES)
-    ]
+    everything = [Judgement(RED, (f"x{n}",), "click", 1.0, 0.0, "bot") for n in range(3 * PICTURES)]
     rows = {f"x{n}": n for n in range(3 * PICTURES)}
     assert click_table(Judgements.of(everything), rows, QUERIES).chosen.sum() == PICTURES
 

@@ -201,7 +201,9 @@ def test_ubi_keeps_every_click(tmp_path, log):
     back = read_judgements(events, format="ubi", queries=asked)
     assert back.problems == ()
     wanted = [
-        Judgement(j.query, (item,), "click", min(j.value, 1.0), j.time, j.person, j.source, j.position)
+        Judgement(
+            j.query, (item,), "click", min(j.value, 1.0), j.time, j.person, j.source, j.position
+        )
         for j in log
         for item in j.items
         for _ in range(max(1, int(j.value)))
