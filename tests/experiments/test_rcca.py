@@ -55,5 +55,5 @@ def test_words_find_swatches_without_captions_after_training_only():
     for kind in ("colour", "motif", "both"):
         found = {row["method"]: row["p10"] for row in rows if row["queries"] == kind}
         best = next(row["best"] for row in rows if row["queries"] == kind)
-        assert found["captions only"] == 0
-        assert best / 3 < found["rcca, captions"] <= best
+        assert found["full text (before)"] == 0
+        assert best / 3 < found["after captions"] <= best
