@@ -236,6 +236,7 @@ class Collection:
         use_marks: bool = True,
         pin_query: bool = False,
         collapse: bool = False,
+        compact: bool = False,
     ) -> Answer:
         """Search by pictures, words, or both.
 
@@ -263,13 +264,16 @@ class Collection:
             Whether items that are the query come first; else they are left out.
         collapse
             Whether near-duplicates are folded into the best of them.
+        compact
+            Whether words alone are searched over a small index of the words model's own,
+            which is kept in memory; the scores are the same.
         """
         query = self.query(
             pictures, text, unwanted=unwanted, weights=weights, crop=crop, vector=vector
         )
         return self.ask(
             query, k=k, filter=filter, model=model, use_marks=use_marks, pin_query=pin_query,
-            collapse=collapse,
+            collapse=collapse, compact=compact,
         )  # fmt: skip
 
     def ask(
@@ -282,6 +286,7 @@ class Collection:
         use_marks: bool = True,
         pin_query: bool = False,
         collapse: bool = False,
+        compact: bool = False,
     ) -> Answer:
         """Answer a query that :meth:`query` made; see :meth:`search`."""
         snapshot = self.snapshot()
@@ -302,7 +307,7 @@ class Collection:
             store=self.store,
             snapshot=snapshot,
             surrogate=surrogate,
-            read=None if words is None else words.read(query.text),
+            read=None if words is None else words.read(query.text, snapshot if compact else None),
             wanted=filter,
             model=name,
             marks=marks,

@@ -206,8 +206,8 @@ def answer(
     elif surrogate is not None:
         lists["picture"] = without(snapshot.search(surrogate, depth, among=among), out)
     elif meant is not None:
-        found = snapshot.search(meant, depth, among=among)
-        lists["learned words"] = without(above_zero(found), out)
+        assert read is not None
+        lists["learned words"] = without(read.find(snapshot, depth, among=among), out)
     if query.text:
         lists["words"] = without(full_text(store, query.text, depth, read, among=among), out)
     if len(lists) == 1:
@@ -229,12 +229,6 @@ def answer(
         seconds=time.perf_counter() - started,
         notes=(read.note,) if read is not None and read.note else (),
     )
-
-
-def above_zero(hits: Hits) -> Hits:
-    """Hits that the words speak for at all."""
-    keep = hits.scores > 0
-    return Hits(hits.ids[keep], hits.scores[keep])
 
 
 def store_filter(store: Store, wanted: Filter | None) -> IdArray | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from likewise.collection.snapshot import Snapshot
+from likewise.collection.snapshot import Position, Snapshot
 from likewise.features.text import TextVocabulary
+from likewise.index.flat import FlatIndex
 from likewise.store import Store
-from likewise.types import Hits, IdArray, Surrogate
+from likewise.types import Hits, IdArray, Index, Surrogate
 
 if TYPE_CHECKING:
     from likewise.learners.clicks import Clicks
@@ -27,6 +29,19 @@ class Read(NamedTuple):
     known: tuple[str, ...]
     unknown: tuple[str, ...]
     title: str = ""
+    small: tuple[Index, Surrogate] | None = None
+    """A compact index and the text's surrogate there, where that was asked for."""
+
+    def find(self, snapshot: Snapshot, k: int, *, among: IdArray | None = None) -> Hits:
+        """The pictures that the words speak for: those of a score above zero."""
+        if self.surrogate is None:
+            return Hits(np.zeros(0, np.int64), np.zeros(0))
+        if self.small is not None:
+            hits = self.small[0].search(self.small[1], k, among=among)
+        else:
+            hits = snapshot.search(self.surrogate, k, among=among)
+        keep = hits.scores > 0
+        return Hits(hits.ids[keep], hits.scores[keep])
 
     @property
     def note(self) -> str:
@@ -43,9 +58,11 @@ class WordsModel:
     def __init__(self, similarity: Clicks, title: str = "") -> None:
         self.similarity, self.title = similarity, title
         self.vocabulary = TextVocabulary.from_arrays(*similarity.vocabulary)
+        self._lock = threading.Lock()
+        self._small: tuple[Position, Index] | None = None
 
-    def read(self, text: str) -> Read:
-        """A text as a surrogate of the static index."""
+    def read(self, text: str, compact: Snapshot | None = None) -> Read:
+        """A text as a surrogate of the static index, and of a compact one where asked for."""
         read = self.vocabulary.read(text)
         columns = read.row.indices[read.row.data != 0]
         learned = np.abs(self.similarity.wq[columns]).sum(axis=1) > 0
@@ -53,7 +70,26 @@ class WordsModel:
         known = tuple(w for w in read.known if w in words)
         unknown = (*read.unknown, *(w for w in read.known if w not in words))
         surrogate = self.similarity.surrogate(read.row) if known else None
-        return Read(surrogate, known, unknown, self.title)
+        small = None
+        if compact is not None and surrogate is not None:
+            index = self.index(compact)
+            code = np.asarray(read.row @ self.similarity.wq)[0].astype(np.float32)
+            small = index, Surrogate(code, space=index.space)
+        return Read(surrogate, known, unknown, self.title, small)
+
+    def index(self, snapshot: Snapshot) -> Index:
+        """All pictures as ``x W_v W'``, in as many dimensions as words and pictures share.
+
+        Scores are those of the static index; made once for a snapshot.
+        """
+        with self._lock:
+            if self._small is None or self._small[0] != snapshot.position:
+                ids, codes = snapshot.all_codes()
+                down = (self.similarity.wv @ self.similarity.w.T).astype(np.float32)
+                small = np.asarray(codes @ down)
+                name = self.similarity.compact(unit=False).space.fingerprint
+                self._small = snapshot.position, FlatIndex.build(small, ids, space=name)
+            return self._small[1]
 
     def near(self, text: str, others: list[str], k: int) -> list[tuple[str, float]]:
         """Which of other texts ask for alike pictures, the nearest first."""

@@ -106,6 +106,7 @@ class SearchIn(QueryIn):
     use_marks: bool = True
     collapse: bool = Field(False, description="fold near-duplicates into one result")
     pin_query: bool = Field(False, description="items that are the query come first")
+    compact: bool = Field(False, description="search words over a small index, kept in memory")
     same_object: bool = Field(False, description="find the same object, not the same look")
     generation: Annotated[int, Field(ge=0, le=BIGGEST)] | None = Field(
         None, description="refuse to answer from another index generation than this one"

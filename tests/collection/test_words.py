@@ -91,6 +91,19 @@ def test_words_and_pictures_add(worded):
         assert middle(part.ids.tolist()) < 60  # of 200: both have their say
 
 
+def test_a_compact_index_gives_the_same_answer(worded):
+    wide = worded.search(text="red stripes", k=20)
+    small = worded.search(text="red stripes", k=20, compact=True)
+    assert small.ids.tolist() == wide.ids.tolist()
+    words = worded.models.words(None, worded.snapshot())
+    assert words.index(worded.snapshot()).search(words.read("red", worded.snapshot()).small[1], 5)
+    assert words.index(worded.snapshot()) is words.index(worded.snapshot())
+    some = worded.store.items.ids([b"swatch-0001.jpg", b"swatch-0002.jpg"])
+    read = words.read("red", worded.snapshot())
+    among = read.find(worded.snapshot(), 5, among=np.array(sorted(some.values())))
+    assert set(among.ids.tolist()) <= set(some.values())
+
+
 def test_activate_and_roll_back_are_the_words_models_own(worded):
     model = worded.models.active("words")
     assert worded.models.active() is None

@@ -39,6 +39,7 @@ def search(asked: SearchIn, here: Here) -> dict[str, Any]:
         use_marks=asked.use_marks,
         pin_query=asked.pin_query,
         collapse=asked.collapse,
+        compact=asked.compact,
     )
     if asked.generation is not None and asked.generation != answer.generation:
         raise Busy(
