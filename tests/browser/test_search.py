@@ -320,9 +320,9 @@ def test_the_list_of_keys_tells_what_the_screen_has(home, served):
 def test_light_and_dark(home):
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     first = home.evaluate(ground)
-    button = home.get_by_role("button", name="Colours")
-    while home.evaluate("document.documentElement.dataset.theme") != "dark":
-        button.click()
+    for step in ("auto; change to light", "light; change to dark"):
+        home.get_by_role("button", name=f"Colours: {step}").click()
+    assert home.evaluate("document.documentElement.dataset.theme") == "dark"
     assert home.evaluate(ground) != first
     home.reload()
     home.wait_for_selector(".card img")
