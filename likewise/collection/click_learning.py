@@ -26,7 +26,8 @@ from likewise.collection.wording import WordsModel, full_text
 from likewise.evaluation.guard import FEWEST
 from likewise.features.text import TextVocabulary
 from likewise.judgements import ClickReport, Judgements, click_table, from_clicks
-from likewise.learners.clicks import ClickLearner, Clicks
+from likewise.learners.click_learner import ClickLearner
+from likewise.learners.clicks import Clicks
 from likewise.solvers.rcca import Settings, State
 from likewise.store import Store, as_file
 from likewise.types import BadInput, FloatArray, Hits, IdArray, Judgement, Preferences
