@@ -12,11 +12,13 @@ the dev part is kept:
     psi-cca, rcca, rcca-identity  step x ridge of the pictures in the CCA that it starts at
 
 Settings are chosen with the clicks of the first seed and half of the triplets.  Then everything is
-done anew for every seed, with all triplets: clicks, random starts, order of the descent.  Tasks: ``test`` (captions of the test part,
-graded by whose caption it is and by shared words), ``crowd`` (what people said of test captions
-and pictures; only judged pictures are ranked), ``picture`` (a picture as the query).  Rows without
-a ``seed`` are means over the seeds; their ``p_value`` is that of the difference to ``rcca`` in each
-query's mean NDCG@10, by 100,000 random swaps.  Figures 5 and 6 of the paper are drawn as plots.
+done anew for every seed, with all triplets: clicks, random starts, order of the descent.
+
+Tasks: ``test`` (captions of the test part, graded by whose caption it is and by shared words),
+``crowd`` (what people said of test captions and pictures; only judged pictures are ranked),
+``picture`` (a picture as the query).  Rows without a ``seed`` are means over the seeds; their
+``p_value`` is that of the difference to ``rcca`` in each query's mean NDCG@10, by 100,000 random
+swaps.  Figures 5 and 6 of the paper are drawn as plots.
 """
 
 from __future__ import annotations

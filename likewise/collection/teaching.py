@@ -185,14 +185,9 @@ class Teaching:
     def clicks(self, query: Query, item: int) -> int:
         """How often an item was chosen for this query."""
         try:
-            ref, path = query.ref, self._path(item)
-        except (BadInput, NotFound):
+            return int(self._store.judgements.chosen(query.ref, item))
+        except BadInput:  # nothing that judgements could be about
             return 0
-        return sum(
-            int(r.judgement.value)
-            for r in self._store.judgements.records(kind="click")
-            if r.judgement.query == ref and path in r.judgement.items
-        )
 
     # -- marks at work -----------------------------------------------------------
 

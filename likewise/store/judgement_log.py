@@ -127,6 +127,20 @@ class JudgementLog:
                 ):
                     yield record
 
+    def chosen(self, query: QueryRef, item: int) -> float:
+        """How often an item was chosen (clicked) for a query."""
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT j.id, j.value, j.crop FROM judged AS d JOIN judgements AS j "
+                "ON j.id = d.judgement LEFT JOIN items AS i ON i.id = j.query_item "
+                "WHERE d.item = ? AND j.kind = 'click' AND j.query_kind = ? "
+                "AND COALESCE(i.path, CAST(j.query_value AS BLOB)) = ?",
+                (item, query.kind, query.value.encode("utf-8", "surrogateescape")),
+            ).fetchall()
+            gone = _undone(db) if rows else set()
+        crop = json.dumps(query.crop) if query.crop else None
+        return sum(row[1] for row in rows if row[0] not in gone and row[2] == crop)
+
     def texts(self, limit: int = 1000) -> list[str]:
         """Text queries that something was judged for, the latest first."""
         with self._catalogue.reading() as db:

@@ -185,6 +185,12 @@ def test_one_click_is_learned_and_stays_inactive(collection):
     assert answer.ids[0] == 5
     assert answer.words_model.startswith(str(model.id))
     assert collection.teaching.clicks(collection.query(text="Red stripes"), 5) == 1
+    collection.teaching.click(collection.query(7), 5)
+    collection.teaching.click(collection.query(7, crop=(0, 0, 0.5, 1)), 5)
+    assert collection.teaching.clicks(collection.query(7), 5) == 1
+    assert collection.teaching.clicks(collection.query(unwanted=7), 5) == 0
+    collection.teaching.undo(record)
+    assert collection.teaching.clicks(collection.query(text="Red stripes"), 5) == 0
 
 
 def test_clicks_on_deleted_items_wait(collection, folder):
