@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -219,7 +220,11 @@ class Modelling:
         if snapshot.plain is None:
             raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
         more = bool(settings.pop("more", False))
-        how = clicks.How(**settings, seed=seed)
+        try:
+            how = clicks.How(**settings, seed=seed)
+        except TypeError:
+            known = ", ".join(f.name for f in fields(clicks.How) if f.name != "seed")
+            raise BadInput(f"Settings for clicks are {known} and more.") from None
         active, seen, since = self.words(None, snapshot), None, (0, 0)
         record = self._store.models.active(WORDS)
         if active is not None and record is not None:

@@ -167,6 +167,8 @@ def test_no_clicks_and_no_captions_say_what_to_do(collection):
     collection.teaching.click(collection.query(text="the of and"), 1)
     with pytest.raises(BadInput, match="no word to learn from"):
         collection.models.learn("clicks", settings={"captions": False})
+    with pytest.raises(BadInput, match="propensity, captions, dim, threads and more"):
+        collection.models.learn("clicks", settings={"depth": 3})
     with pytest.raises(BadInput, match="No words model is active"):
         collection.models.learn("clicks", settings={"more": True})
 
