@@ -139,7 +139,7 @@ class JudgementLog:
             ).fetchall()
             gone = _undone(db) if rows else set()
         crop = json.dumps(query.crop) if query.crop else None
-        return sum(row[1] for row in rows if row[0] not in gone and row[2] == crop)
+        return float(sum(row[1] for row in rows if row[0] not in gone and row[2] == crop))
 
     def texts(self, limit: int = 1000) -> list[str]:
         """Text queries that something was judged for, the latest first."""
