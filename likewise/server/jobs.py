@@ -211,8 +211,8 @@ class Runner:
                 ended = self.jobs.move(running.job, state, said)
                 self.hub.publish("job", as_json(ended))
                 self.hub.publish("collection", {"job": running.job, "kind": kind})
-            except LikewiseError:
-                log.exception("Job %d could not be recorded", running.job)
+            except LikewiseError as error:
+                log.warning("The end of job %d could not be recorded: %s", running.job, error)
             with self._lock:
                 self._running.pop(running.job, None)
 
