@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
+from likewise.collection.modelling import DEFAULT, OBJECTS, WORDS, slot_of
 from likewise.store import Model
 from likewise.types import BadInput
 
@@ -16,7 +17,10 @@ learn_app = typer.Typer(no_args_is_help=True, help="Learn a model from judgement
 models_app = typer.Typer(no_args_is_help=True, help="List, compare and switch models.")
 
 Force = Annotated[bool, typer.Option("--force", help="Activate it whatever the guard says.")]
-Space = Annotated[str, typer.Option(help="words for same-object search; the look where not given.")]
+Words = Annotated[bool, typer.Option("--words", help="Of the models that read words.")]
+Objects = Annotated[
+    bool, typer.Option("--same-object", help="Of the models that find the same object.")
+]
 Which = Annotated[str, typer.Argument(help="Its number or name, or plain.")]
 
 
@@ -31,7 +35,9 @@ def learn_labels(
         bool, typer.Option("--activate/--no-activate", help="Activate it if the guard lets it.")
     ] = True,
     force: Force = False,
-    space: Space = "",
+    space: Annotated[
+        str, typer.Option(help="words: learn the table of same-object search instead.")
+    ] = "",
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     where: Where = None,
     data: Data = None,
@@ -45,23 +51,73 @@ def learn_labels(
         model = collection.models.learn(
             objective, name=name, activate=activate, force=force, seed=seed, space=space
         )
-        active = collection.models.active(space)
+        active = set(collection.models.all_active().values())
     if as_json:
         emit(as_row(model, active))
         return
     show_card(model)
-    if active is not None and active.id == model.id:
-        what = "same-object search" if space else "search"
-        back = f"likewise models rollback{' --space words' if space else ''}"
+    if model.id in active:
+        what, flag = ("same-object search", " --same-object") if space else ("search", "")
+        back = f"likewise models rollback{flag}"
         typer.echo(f"Model {model.id} now ranks every {what}; take it back: {back}")
 
 
-def as_row(model: Model, active: Model | None) -> dict[str, Any]:
+@learn_app.command("clicks")
+@plain_errors
+def learn_clicks(
+    name: Annotated[str, typer.Option(help="A name for the model.")] = "",
+    captions: Annotated[
+        bool, typer.Option("--captions/--no-captions", help="A caption counts as one click.")
+    ] = True,
+    propensity: Annotated[
+        float,
+        typer.Option(help="At place r results are looked at with chance r^-N; 0: all alike."),
+    ] = 0.0,
+    more: Annotated[
+        bool, typer.Option("--more", help="Go on from the active model with what came since.")
+    ] = False,
+    dim: Annotated[int, typer.Option(help="Dimensions that words and pictures share.")] = 80,
+    threads: Annotated[int, typer.Option(help="Threads of the descent, 1 to 3.")] = 1,
+    activate: Annotated[
+        bool, typer.Option("--activate/--no-activate", help="Activate it if the guard lets it.")
+    ] = True,
+    force: Force = False,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn what words look like, from clicks after words and from captions.
+
+    Then words find pictures that carry no text at all. Ctrl-C stops; running it again goes on.
+
+    Example: likewise learn clicks --name words
+    """
+    settings: dict[str, Any] = {"captions": captions, "propensity": propensity, "more": more}
+    settings |= {"dim": dim, "threads": threads}
+    with opened(where, data, write=True) as collection:
+        model = collection.models.learn(
+            "clicks", name=name, activate=activate, force=force, seed=seed, settings=settings
+        )
+        active = set(collection.models.all_active().values())
+    if as_json:
+        emit(as_row(model, active))
+        return
+    show_card(model)
+    if model.id in active:
+        typer.echo(
+            f"Model {model.id} now reads every text query; take it back: "
+            "likewise models rollback --words"
+        )
+
+
+def as_row(model: Model, active: set[int]) -> dict[str, Any]:
     """A model as JSON."""
     return {
         "id": model.id,
         "name": model.name,
-        "active": active is not None and active.id == model.id,
+        "slot": slot_of(model),
+        "active": model.id in active,
         "made": model.made,
         "space": model.space,
         "card": dict(model.card),
@@ -75,8 +131,9 @@ def show_card(model: Model) -> None:
     typer.echo(f"Model {model.id}, {model.name} ({card.get('kind')}), made {made}.")
     if "queries" in card:
         typer.echo(
-            f"Learned from {card['judgements']:,} judgements on {card['queries']:,} queries "
-            f"in {card['seconds']:.1f} s."
+            f"Learned from {card['judgements']:,} judgements"
+            + (f" and {card['captions']:,} captions" if "captions" in card else "")
+            + f" on {card['queries']:,} queries in {card['seconds']:.1f} s."
         )
     for note in (card.get("report") or {}).get("notes", []):
         typer.echo(f"  {note}")
@@ -112,13 +169,6 @@ def _number(value: Any) -> str:
     return "" if value is None else f"{value:.4f}"
 
 
-def plot_table(bins: list[dict[str, Any]], path: Path) -> None:
-    """One picture a bin: t(j, l) in colour."""
-    from likewise.layout.word_table import plot_word_table
-
-    plot_word_table(bins, path)
-
-
 @models_app.command("list")
 @plain_errors
 def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
@@ -127,20 +177,21 @@ def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> No
     Example: likewise models list
     """
     with opened(where, data) as collection:
-        models, active = collection.models.all(), collection.models.active()
-        words = collection.models.active("words")
-    at_work = {m.id for m in (active, words) if m is not None}
+        models, slots = collection.models.all(), collection.models.all_active()
+    active = set(slots.values())
     if as_json:
-        emit([as_row(m, m if m.id in at_work else None) for m in models])
+        emit([as_row(m, active) for m in models])
         return
     rows = [
-        ["*" if m.id in at_work else "", m.id, m.name,
+        ["*" if m.id in active else "", m.id, m.name,
          m.card.get("kind", ""), (m.card.get("guard") or {}).get("sentence", "")]
         for m in models
     ]  # fmt: skip
     table("", ["", "", "name", "kind", "guard"], rows)
-    if active is None:
+    if "default" not in slots:
         typer.echo("Plain similarity ranks every search.")
+    if "words" not in slots:
+        typer.echo("Words are looked up in texts only.")
 
 
 @models_app.command("show")
@@ -160,12 +211,13 @@ def show(
     """
     with opened(where, data) as collection:
         found = collection.store.models.get(collection.models.number(model))
-        is_words = found.card.get("kind") == "word-table"
-        active = collection.models.active("words" if is_words else "")
+        active = set(collection.models.all_active().values())
     if plot is not None:
-        if not is_words:
+        if slot_of(found) != OBJECTS:
             raise BadInput(f"Model {found.id} is no word table; only those are plotted.")
-        plot_table(found.card["table"], plot)
+        from likewise.layout.word_table import plot_word_table
+
+        plot_word_table(found.card["table"], plot)
     if as_json:
         emit(as_row(found, active))
     else:
@@ -177,42 +229,60 @@ def show(
 def activate(
     model: Which,
     force: Force = False,
-    space: Space = "",
+    words: Words = False,
+    same_object: Objects = False,
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a model rank every search (plain: none), in one step.
+    """Let a model rank every search, or read its words (plain: none), in one step.
 
     Example: likewise models activate 3
     """
     with opened(where, data, write=True) as collection:
-        slot = collection.models.activate(model, force=force, space=space).slot
-        _say_active(collection, as_json, "" if slot == "default" else slot)
+        done = collection.models.activate(model, force=force, slot=_slot(words, same_object))
+        _say_active(collection, done.slot, as_json)
 
 
 @models_app.command("rollback")
 @plain_errors
 def rollback(
-    space: Space = "", where: Where = None, data: Data = None, as_json: AsJson = False
+    words: Words = False,
+    same_object: Objects = False,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Go back to what ranked before.
+    """Go back to what ranked, or what read words, before.
 
     Example: likewise models rollback
     """
     with opened(where, data, write=True) as collection:
-        collection.models.rollback(space=space)
-        _say_active(collection, as_json, space)
+        done = collection.models.rollback(slot=_slot(words, same_object))
+        _say_active(collection, done.slot, as_json)
 
 
-def _say_active(collection: Any, as_json: bool, space: str = "") -> None:
-    active = collection.models.active(space)
-    title = "plain" if active is None else f"{active.id} {active.name}"
+def _slot(words: bool, same_object: bool) -> str:
+    if words and same_object:
+        raise BadInput("Say --words or --same-object, not both.")
+    return WORDS if words else OBJECTS if same_object else DEFAULT
+
+
+_RANKED = {
+    DEFAULT: "Searches are ranked",
+    WORDS: "Words are read",
+    OBJECTS: "Same-object searches are ranked",
+}
+
+
+def _say_active(collection: Any, slot: str, as_json: bool) -> None:
+    active = collection.models.active(slot)
+    none = "full text alone" if slot == WORDS else "plain"
+    title = none if active is None else f"{active.id} {active.name}"
     if as_json:
-        emit({"active": None if active is None else active.id, "title": title})
+        emit({"active": None if active is None else active.id, "title": title, "slot": slot})
     else:
-        what = "Same-object searches" if space else "Searches"
-        typer.echo(f"{what} are ranked by: {title}.")
+        typer.echo(f"{_RANKED[slot]} by: {title}.")
 
 
 @models_app.command("export")
@@ -251,7 +321,7 @@ def import_(
     with opened(where, data, write=True) as collection:
         model = collection.models.read(source)
     if as_json:
-        emit(as_row(model, None))
+        emit(as_row(model, set()))
     else:
         typer.echo(f"Read model {model.id}, {model.name}; activate it to use it.")
 
@@ -276,9 +346,8 @@ def evaluate(
     Example: likewise evaluate 2 3 --judgements test.csv --plot models.png
     """
     with opened(where, data) as collection:
-        chosen = models or [
-            str(m.id) for m in collection.models.all() if m.card.get("kind") != "word-table"
-        ]
+        ranks = [m for m in collection.models.all() if slot_of(m) != OBJECTS]
+        chosen = models or [str(m.id) for m in ranks]
         given = None
         if judgements is not None:
             from likewise.judgements import read_judgements

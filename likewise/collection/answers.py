@@ -20,12 +20,13 @@ class Result:
     score
         The true score; scores of one answer can be compared, not those of two.
     found_by
-        Which evidence found it: ``picture``, ``words``, ``learned words``, ``same object``,
-        ``query``.
+        Which evidence found it: ``picture``, ``words`` (full text),
+        ``learned words``, ``picture with words`` (both added), ``query``.
     copies
         Near-duplicates folded into this result, where that was asked for.
     inliers
-        Places that agree with the query on one view change, where that was looked into.
+        Places that agree with the query on one view change, where a same-object search
+        looked into that.
     """
 
     item: int
@@ -44,6 +45,8 @@ class Answer:
     ----------
     model
         Name of the model that ranked, ``plain`` where none did.
+    words_model
+        Name of the words model that read the text, empty where none did.
     marks
         How many marks of this very query shaped the answer.
     generation
@@ -54,6 +57,7 @@ class Answer:
 
     results: Sequence[Result]
     model: str = "plain"
+    words_model: str = ""
     marks: int = 0
     generation: int = 0
     degraded: str = ""

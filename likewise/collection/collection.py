@@ -14,15 +14,16 @@ from likewise.collection.answers import Answer
 from likewise.collection.building import build_generation, ensure_space
 from likewise.collection.defaults import FEATURES
 from likewise.collection.ingest import LOCAL, IngestReport, ingest
-from likewise.collection.modelling import Modelling
+from likewise.collection.modelling import WORDS, Modelling
 from likewise.collection.queries import Crop, Query, make_query
 from likewise.collection.same_object import SameObject
 from likewise.collection.searching import QueryPictures, answer, picture_surrogate
 from likewise.collection.snapshot import Snapshot, position
 from likewise.collection.teaching import Teaching
-from likewise.collection.words import NAME as WORDS
+from likewise.collection.wording import suggestions
+from likewise.collection.words import NAME as VISUAL_WORDS
 from likewise.store import Filter, Forgotten, Item, Store
-from likewise.types import BadInput, NotFound, Progress, QueryRef
+from likewise.types import BadInput, NotFound, Progress, QueryRef, check_k
 
 DATA_FOLDER = ".likewise"
 FIRST_SPACE = 500
@@ -44,7 +45,7 @@ class Collection:
         Judgements: mark, click, order, undo, import, export.
     models
         Learn, compare, activate, roll back.
-    words
+    same_object
         Visual words: same-object search.
     """
 
@@ -54,8 +55,8 @@ class Collection:
         self._seen = (0, -1)
         self._lock = threading.Lock()
         self.pictures = QueryPictures(store, os.fsencode(folder))
-        self.words = SameObject(store, os.fsencode(folder), self.pictures)
-        self.models = Modelling(store, self.snapshot, self.pictures, self.words)
+        self.same_object = SameObject(store, os.fsencode(folder), self.pictures)
+        self.models = Modelling(store, self.snapshot, self.pictures, self.same_object)
         self.teaching = Teaching(store, self.snapshot, self.pictures)
 
     # -- opening -----------------------------------------------------------------
@@ -138,9 +139,9 @@ class Collection:
         vectors
             A ``.npy`` or Parquet file of own vectors instead of features.
         """
-        if features is not None and WORDS in features:
-            self.words.switch_on()
-            features = [name for name in features if name != WORDS] or None
+        if features is not None and VISUAL_WORDS in features:
+            self.same_object.switch_on()
+            features = [name for name in features if name != VISUAL_WORDS] or None
         chosen = self._features((own_vectors.BLOCK,) if vectors is not None else features)
         if retry:
             self.store.contents.retry()
@@ -152,7 +153,8 @@ class Collection:
         report = ingest(
             self.store,
             os.fsencode(self.folder),
-            [name for name in chosen if name != own_vectors.BLOCK] + [LOCAL] * self.words.is_on,
+            [name for name in chosen if name != own_vectors.BLOCK]
+            + [LOCAL] * self.same_object.is_on,
             processes=processes,
             gps=gps,
             accept_missing=accept_missing,
@@ -162,8 +164,8 @@ class Collection:
         )
         if vectors is not None:
             own_vectors.add_vectors(self.store, Path(vectors))
-        if report.finished and self.words.is_on:
-            report.finished = self.words.index(
+        if report.finished and self.same_object.is_on:
+            report.finished = self.same_object.index(
                 processes=processes, progress=progress, should_stop=should_stop
             )
         if report.finished:
@@ -189,7 +191,7 @@ class Collection:
     def build(self) -> int:
         """Build the index anew where something changed; gives the generation's number."""
         plain = ensure_space(self.store, self._features(None))
-        self.words.build()
+        self.same_object.build()
         if plain is None:
             return 0
         now = self.snapshot()
@@ -249,6 +251,7 @@ class Collection:
         use_marks: bool = True,
         pin_query: bool = False,
         collapse: bool = False,
+        compact: bool = False,
         same_object: bool = False,
         check: int = 0,
     ) -> Answer:
@@ -269,13 +272,18 @@ class Collection:
         filter
             Folder, tags, dates, sizes, kinds.
         model
-            A model's number, ``"plain"``, or None for the active one.
+            A model's number, ``"plain"``, or None for the active one.  Words are read by it
+            if it was learned from clicks, by the active words model otherwise; with
+            ``"plain"``, only full text is searched.
         use_marks
             Whether marks on this very query shape the answer.
         pin_query
             Whether items that are the query come first; else they are left out.
         collapse
             Whether near-duplicates are folded into the best of them.
+        compact
+            Whether words alone are searched over a small index of the words model's own,
+            which is kept in memory; the scores are the same.
         same_object
             Find pictures that show the same object, not those that look alike; the
             collection must be indexed with the features ``words``.
@@ -288,7 +296,7 @@ class Collection:
         )
         return self.ask(
             query, k=k, filter=filter, model=model, use_marks=use_marks, pin_query=pin_query,
-            collapse=collapse, same_object=same_object, check=check,
+            collapse=collapse, compact=compact, same_object=same_object, check=check,
         )  # fmt: skip
 
     def ask(
@@ -301,19 +309,21 @@ class Collection:
         use_marks: bool = True,
         pin_query: bool = False,
         collapse: bool = False,
+        compact: bool = False,
         same_object: bool = False,
         check: int = 0,
     ) -> Answer:
         """Answer a query that :meth:`query` made; see :meth:`search`."""
         if same_object:
             chosen = model if model in (None, "plain") else self.models.number(model)
-            return self.words.answer(
+            return self.same_object.answer(
                 query, k=k, filter=filter, model=chosen, check=check, pin_query=pin_query
             )
         if check:
             raise BadInput("Only a same-object search has a geometric check; ask for one.")
         snapshot = self.snapshot()
         similarity, name = self.models.serving(model, snapshot)
+        words = self.models.words(model, snapshot) if query.text else None
         surrogate, marks = None, 0
         if similarity is None and (query.examples or query.vector is not None):
             raise NotFound(f"No pictures are indexed yet; run: likewise index {self.folder}")
@@ -329,12 +339,22 @@ class Collection:
             store=self.store,
             snapshot=snapshot,
             surrogate=surrogate,
+            read=None if words is None else words.read(query.text, snapshot if compact else None),
             wanted=filter,
             model=name,
             marks=marks,
             pin_query=pin_query,
         )
         return duplicates_.collapse(found, snapshot, k) if collapse else found
+
+    def suggest(self, text: str, k: int = 8) -> list[tuple[str, float]]:
+        """Queries near this one: what else was asked, or is a tag, for alike pictures.
+
+        Gives texts with the cosine of what the words model makes of both; none where it
+        knows no word of the text, or where none is active.
+        """
+        words = self.models.words(None, self.snapshot())
+        return [] if words is None else suggestions(self.store, words, text, check_k(k))
 
     def why(self, query: Query, item: int, *, model: int | str | None = None) -> dict[str, Any]:
         """Why an item scores as it does: share of each block, words that match, marks."""
@@ -354,7 +374,7 @@ class Collection:
     def status(self) -> dict[str, Any]:
         """How many items are in each state, and what answers searches."""
         snapshot = self.snapshot()
-        active = self.store.models.active()
+        active, words = self.models.active(), self.models.active(WORDS)
         return {
             "folder": str(self.folder),
             "items": self.store.items.counts(),
@@ -363,8 +383,9 @@ class Collection:
             "degraded": snapshot.degraded,
             "judgements": len(self.store.judgements),
             "model": "plain" if active is None else f"{active.id} {active.name}",
+            "words_model": "" if words is None else f"{words.id} {words.name}",
             "waiting": self.store.contents.waiting(),
-            "same_object": self.words.is_on,
+            "same_object": self.same_object.is_on,
         }
 
     def problems(self) -> list[Item]:

@@ -39,6 +39,9 @@ from likewise.learners.word_table import WordTable
 from likewise.store import Filter, Store
 from likewise.types import BadInput, Hits, Progress, QueryRef, SpaceMismatch, check_k
 
+SLOT = "same-object"
+"""Slot of the store for the table that ranks."""
+
 MOST_CHECKED = 200
 _KEPT = 256
 
@@ -143,7 +146,7 @@ class SameObject:
     def serving(self, model: int | str | None, view: WordsView) -> tuple[WordTable, str]:
         """The table that ranks, and its name."""
         assert view.space is not None
-        active = self._store.models.active(NAME) if model is None else None
+        active = self._store.models.active(SLOT) if model is None else None
         if model == "plain" or (model is None and active is None):
             return self._plain(view), "plain"
         number = active.id if active is not None else int(model)  # type: ignore[arg-type]

@@ -115,7 +115,10 @@ def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) 
     """
     running.progress(0, 1, "Learning from the judgements.")
     objective = str(payload.get("objective", "bilinear"))
-    ready = learn_apart(collection, objective, running.should_stop)
+    settings: dict[str, Any] = {}
+    if objective == "clicks":
+        settings = {name: payload[name] for name in ("propensity", "more") if name in payload}
+    ready = learn_apart(collection, objective, running.should_stop, settings)
     if ready is None:
         return "Stopped; nothing was kept."
     model = collection.models.keep(ready, activate=False)
@@ -208,8 +211,8 @@ class Runner:
                 ended = self.jobs.move(running.job, state, said)
                 self.hub.publish("job", as_json(ended))
                 self.hub.publish("collection", {"job": running.job, "kind": kind})
-            except LikewiseError:
-                log.exception("Job %d could not be recorded", running.job)
+            except LikewiseError as error:
+                log.warning("The end of job %d could not be recorded: %s", running.job, error)
             with self._lock:
                 self._running.pop(running.job, None)
 

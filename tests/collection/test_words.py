@@ -1,301 +1,324 @@
-"""Same-object search through a collection: incremental words, geometry, a learned table."""
+"""Words find pictures: learned from clicks and captions, guarded, served beside full text."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-from PIL import Image
-from typer.testing import CliRunner
 
 import likewise
-from likewise.cli import app
-from likewise.collection import words as words_
+from likewise.collection import click_learning, descents
 from likewise.datasets import swatches
-from likewise.store import Filter
-from likewise.types import BadInput, SpaceMismatch
-from tests.server.conftest import Server
-
-OBJECTS, VIEWS = 8, 4
+from likewise.types import BadInput, NotFound
 
 
-def view(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Part of a picture, as another photographer would have it: shifted, scaled, darker."""
-    side = int(rng.integers(110, 145))
-    top, left = rng.integers(0, 160 - side, 2)
-    part = Image.fromarray(picture[top : top + side, left : left + side])
-    size = int(side * rng.uniform(0.8, 1.3))
-    small = np.asarray(part.resize((size, size), Image.Resampling.BICUBIC), np.float32)
-    return np.clip(small * rng.uniform(0.7, 1.1), 0, 255).astype(np.uint8)
+def draw(folder, count, seed):
+    drawn = swatches(count, size=64, seed=seed)
+    drawn.write(folder, jobs=1)
+    return drawn
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Views of a few objects, one flat picture, indexed for same-object search."""
-    folder = tmp_path_factory.mktemp("objects") / "pictures"
-    folder.mkdir()
-    rng = np.random.default_rng(0)
-    drawn = swatches(OBJECTS, size=160, seed=5).render_all(jobs=1)
-    for at, picture in enumerate(drawn):
-        for number in range(VIEWS):
-            Image.fromarray(view(picture, rng)).save(folder / f"{at}-{number}.png")
-    Image.new("RGB", (60, 40), (90, 90, 90)).save(folder / "flat.png")
+def drawn_and_learned(tmp_path_factory):
+    """Swatches of which seven in ten have a caption, and the words model learned from them."""
+    folder = tmp_path_factory.mktemp("words") / "pictures"
+    drawn = draw(folder, 200, 3)
     with likewise.open(folder, create=True) as collection:
-        report = collection.index(features=("colour", "words"), processes=1)
-        assert report.embedded == OBJECTS * VIEWS + 1
-    return folder
+        collection.index(features=("colour", "texture", "shape"), processes=1)
+        before = collection.search(text="red stripes", k=200)
+        model = collection.models.learn("clicks", name="words", settings={"dim": 20})
+        yield drawn, collection, model, before
 
 
 @pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    target = tmp_path / "pictures"
-    shutil.copytree(made, target)
-    return target
+def worded(drawn_and_learned):
+    """The collection, with the model of the captions active again."""
+    _, collection, model, _ = drawn_and_learned
+    collection.models.activate(model.id)
+    return collection
 
 
-def same(path: str, query: str) -> bool:
-    return path.split("-")[0] == query.split("-")[0]
+def bare(drawn) -> set[str]:
+    """Names of the pictures that nobody described."""
+    return {name for name, caption in zip(drawn.names, drawn.captions) if not caption}
 
 
-def test_the_same_object_comes_first_and_geometry_agrees(made: Path) -> None:
-    with likewise.open(made) as collection:
-        right, wrong = [], []
-        hits = 0
-        for at in range(OBJECTS):
-            query = f"{at}-0.png"
-            found = collection.search(query, k=10, same_object=True, check=10)
-            assert query not in found.paths
-            assert all(r.found_by == ("same object",) for r in found.results)
-            hits += sum(same(path, query) for path in found.paths[: VIEWS - 1])
-            for r in found.results:
-                (right if same(r.path, query) else wrong).append(r.inliers)
-        assert hits >= 0.8 * OBJECTS * (VIEWS - 1)
-        assert np.median(right) > 3 * max(1, np.median(wrong))
-        assert collection.status()["same_object"]
+def test_words_find_pictures_that_carry_none(drawn_and_learned, worded):
+    drawn, _, model, before = drawn_and_learned
+    assert model.card["guard"]["passed"], model.card["guard"]["sentence"]
+    assert model.card["guard"]["full text"]["p_value"] < 0.05
+    assert model.card["captions"] == len(drawn.names) - len(bare(drawn))
+    assert not bare(drawn) & set(before.paths)
+    colour = dict(zip(drawn.names, drawn.truth["colour"].tolist()))
+    hits = []
+    for hue in sorted(set(colour.values())):
+        answer = worded.search(text=hue, k=200)
+        assert answer.words_model == f"{model.id} words"
+        first = [p for p in answer.paths if p in bare(drawn)][:3]
+        hits += [colour[p] == hue for p in first]
+    assert np.mean(hits) > 0.6  # a dozen colours: chance is one in ten
 
 
-def test_files_crops_filters_and_pins_work_as_elsewhere(made: Path, tmp_path: Path) -> None:
-    with likewise.open(made) as collection:
-        copy = tmp_path / "copy.png"
-        shutil.copy(made / "2-1.png", copy)
-        outside = collection.search(copy, k=3, same_object=True)
-        assert outside.paths[0] == "2-1.png"
-        part = collection.search("2-1.png", k=5, crop=(0.1, 0.1, 0.9, 0.9), same_object=True)
-        assert sum(same(p, "2-1.png") for p in part.paths) >= 3
-        pinned = collection.search("2-1.png", k=3, same_object=True, pin_query=True)
-        assert pinned.paths[0] == "2-1.png"
-        assert pinned.results[0].found_by == ("query",)
-        png = collection.search("2-1.png", same_object=True, filter=Filter(formats=("JPEG",)))
-        assert not len(png)
-        both = collection.search(["2-1.png", "3-0.png"], k=6, same_object=True)
-        assert {p[0] for p in both.paths} == {"2", "3"}
+def test_every_result_says_which_evidence_found_it(worded):
+    answer = worded.search(text="red stripes", k=30)
+    by = {evidence for r in answer.results for evidence in r.found_by}
+    assert by == {"words", "learned words"}
+    plain = worded.search(text="red stripes", k=30, model="plain")
+    assert {r.found_by for r in plain.results} == {("words",)}
+    assert plain.words_model == ""
+    both = [r for r in answer.results if len(r.found_by) == 2]
+    assert both
+    assert {r.item for r in both} <= set(plain.ids.tolist())
+    why = worded.why(worded.query(text="red stripes"), int(answer.ids[0]))
+    assert why["learned_words"] == ["red", "stripe"]
+    assert why["blocks"]
+    assert why["words_model"] == answer.words_model
 
 
-def test_new_changed_and_removed_pictures(folder: Path) -> None:
-    with likewise.open(folder, write=True) as collection:
-        before = collection.search("1-0.png", same_object=True)
-        assert before.generation > 0
-        vocabulary = collection.store.settings.get("vocabulary")
-        shutil.copy(folder / "1-1.png", folder / "new.png")  # a known content under a new name
-        Image.fromarray(np.asarray(Image.open(folder / "1-2.png"))[5:, 5:]).save(folder / "cut.png")
-        (folder / "1-3.png").unlink()
-        report = collection.index(processes=1)
-        assert report.embedded == 1
-        after = collection.search("1-0.png", k=8, same_object=True)
-        assert {"new.png", "cut.png"} <= set(after.paths[:5])
-        assert "1-3.png" not in after.paths
-        assert after.generation > before.generation
-        assert collection.store.settings.get("vocabulary") == vocabulary
-        collection.forget(["new.png"])
-        assert "new.png" not in collection.search("1-0.png", k=30, same_object=True).paths
+def test_words_and_pictures_add(worded):
+    picture = worded.search(7, k=10)
+    words = worded.search(text="red", k=10)
+    both = worded.search(7, text="red", k=200)
+    assert {evidence for r in both.results for evidence in r.found_by} == {
+        "picture with words",
+        "words",
+    }
+    place = {item: at for at, item in enumerate(both.ids.tolist())}
+
+    def middle(ids):
+        return np.mean([place.get(i, 200) for i in ids])
+
+    for part in (picture, words):
+        assert middle(part.ids.tolist()) < 60  # of 200: both have their say
 
 
-def test_a_damaged_inverted_file_is_never_served(folder: Path) -> None:
-    with likewise.open(folder) as collection:
-        whole = collection.search("4-0.png", k=5, same_object=True)
-        generation = collection.store.generations.current("words")
-        file = generation.folder / "index" / "posts.npy"
-    data = bytearray(file.read_bytes())
-    data[-1] ^= 1
-    file.write_bytes(bytes(data))
-    with likewise.open(folder, write=True) as collection:
-        degraded = collection.search("4-0.png", k=5, same_object=True)
-        assert "damaged" in degraded.degraded
-        assert degraded.paths == whole.paths
-        np.testing.assert_allclose(degraded.scores, whole.scores)
-        collection.build()
-        assert not collection.search("4-0.png", same_object=True).degraded
+def test_a_compact_index_gives_the_same_answer(worded):
+    wide = worded.search(text="red stripes", k=20)
+    small = worded.search(text="red stripes", k=20, compact=True)
+    assert small.ids.tolist() == wide.ids.tolist()
+    words = worded.models.words(None, worded.snapshot())
+    assert words.index(worded.snapshot()).search(words.read("red", worded.snapshot()).small[1], 5)
+    assert words.index(worded.snapshot()) is words.index(worded.snapshot())
+    some = worded.store.items.ids([b"swatch-0001.jpg", b"swatch-0002.jpg"])
+    read = words.read("red", worded.snapshot())
+    among = read.find(worded.snapshot(), 5, among=np.array(sorted(some.values())))
+    assert set(among.ids.tolist()) <= set(some.values())
 
 
-def test_words_can_be_added_later(tmp_path: Path, made: Path) -> None:
-    target = tmp_path / "later"
-    target.mkdir()
-    for name in ("0-0.png", "0-1.png", "5-0.png", "flat.png"):
-        shutil.copy(made / name, target / name)
-    with likewise.open(target, create=True) as collection:
-        collection.index(features=("colour",), processes=1)
-        assert not collection.status()["same_object"]
-        with pytest.raises(BadInput, match="--features words"):
-            collection.search("0-0.png", same_object=True)
-        assert collection.index(features=("words",), processes=1).embedded == 0
-        assert collection.search("0-0.png", k=1, same_object=True).paths == ["0-1.png"]
-        assert collection.search("0-0.png", k=3).paths  # the look is as it was
+def test_activate_and_roll_back_are_the_words_models_own(worded):
+    model = worded.models.active("words")
+    assert worded.models.active() is None
+    assert worded.models.all_active() == {"words": model.id}
+    assert worded.status()["words_model"] == f"{model.id} words"
+    worded.models.activate("plain", slot="words")
+    assert worded.search(text="red stripes").words_model == ""
+    worded.models.rollback(slot="words")
+    assert worded.models.active("words").id == model.id
+    again = worded.search(text="red", model=model.id)
+    assert again.words_model == f"{model.id} words"
+    assert worded.search(3, model=model.id).model == f"{model.id} words"
 
 
-def test_a_picture_without_local_features_says_so(made: Path, tmp_path: Path) -> None:
-    blank = tmp_path / "blank.png"
-    Image.new("RGB", (200, 200), (10, 20, 30)).save(blank)
-    with likewise.open(made) as collection:
-        for query in ("flat.png", blank):
-            found = collection.search(query, same_object=True, check=3)
-            assert not len(found)
-            assert "no local feature" in found.notes[0]
-        assert "flat.png" in collection.search("0-0.png", k=99, same_object=True).paths
+def test_unknown_words_fall_back_to_full_text(worded):
+    answer = worded.search(text="swatch-0007")
+    assert answer.paths[0] == "swatch-0007.jpg"
+    mixed = worded.search(text="red xylophone", k=10)
+    assert "xylophon" in mixed.notes[0]
+    assert mixed.results
+    nothing = worded.search(text="xylophone quagga")
+    assert not nothing.results
+    assert "quagga" in nothing.notes[0]
 
 
-def test_a_collection_of_flat_pictures_has_no_words(tmp_path: Path) -> None:
-    for at in range(3):
-        Image.new("RGB", (50, 50), (80 * at, 0, 0)).save(tmp_path / f"{at}.png")
-    with likewise.open(tmp_path, create=True) as collection:
-        collection.index(features=("colour", "words"), processes=1)
-        found = collection.search("0.png", same_object=True)
-        assert not len(found)
-        assert "local features" in found.notes[0]
+@pytest.mark.parametrize("text", ["", "   ", "\0"])
+def test_an_empty_query_is_refused(worded, text):
+    with pytest.raises(BadInput, match="Ask for something"):
+        worded.search(text=text)
+    assert worded.suggest(text) == []
 
 
-def test_what_cannot_be_asked_is_refused(made: Path) -> None:
-    with likewise.open(made) as collection:
-        with pytest.raises(BadInput, match="pictures only"):
-            collection.search("0-0.png", "red", same_object=True)
-        with pytest.raises(BadInput, match="pictures only"):
-            collection.search(text="red", same_object=True)
-        with pytest.raises(BadInput, match="checked"):
-            collection.search("0-0.png", same_object=True, check=-1)
-        with pytest.raises(BadInput, match="same-object"):
-            collection.search("0-0.png", check=3)
+def test_stop_words_and_ten_thousand_words(worded):
+    quiet = worded.search(text="the of and")
+    assert all(r.found_by == ("words",) for r in quiet.results)
+    assert not any("learned" in note for note in quiet.notes)
+    long = worded.search(text=" ".join(["red stripes"] + [f"word{n}" for n in range(10_000)]), k=5)
+    assert len(long) == 5
+    assert len(long.notes[0]) < 200
+    broken = worded.search(text=b"red \xff\xfe stripes".decode("utf-8", "surrogateescape"), k=5)
+    assert len(broken) == 5
 
 
-def test_the_vocabulary_grows_with_the_collection(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with likewise.open(folder, write=True) as collection:
-        old = collection.store.settings.get("vocabulary")
-        monkeypatch.setattr(words_, "GROWTH", 1)
-        collection.build()
-        assert collection.store.settings.get("vocabulary") == old  # the same pictures give it
-        collection.store.settings.set("vocabulary_pictures", 3)
-        monkeypatch.setattr(words_, "PER_WORD", 30)
-        collection.build()
-        assert collection.store.settings.get("vocabulary") != old
-        found = collection.search("3-0.png", k=3, same_object=True)
-        assert sum(same(p, "3-0.png") for p in found.paths) >= 2
+def test_suggestions_are_other_queries_for_alike_pictures(worded):
+    for text in ("red stripes", "crimson", "blue dots"):
+        worded.teaching.click(worded.query(text=text), 1, person="ada")
+    found = [text for text, _ in worded.suggest("red")]
+    assert "red stripes" in found
+    assert "red" not in found
+    assert worded.suggest("xylophone") == []
+    scores = [score for _, score in worded.suggest("red")]
+    assert scores == sorted(scores, reverse=True)
 
 
-def mark(collection: likewise.Collection, count: int = OBJECTS) -> None:
-    for at in range(count):
-        for number in range(2):
-            query = collection.query(f"{at}-{number}.png")
-            shown = collection.ask(query, k=12, same_object=True).paths
-            for relevant in (True, False):
-                marked = [p for p in shown if same(p, f"{at}-") == relevant]
-                collection.teaching.mark(query, marked, relevant)
+# -- the loop: clicks -----------------------------------------------------------------
 
 
-def test_a_table_is_learned_shown_used_and_taken_back(folder: Path, tmp_path: Path) -> None:
-    with likewise.open(folder, write=True) as collection:
-        with pytest.raises(BadInput, match="no judgements"):
-            collection.models.learn(space="words")
-        mark(collection)
-        model = collection.models.learn(space="words", name="mine", force=True)
-        assert model.card["kind"] == "word-table"
-        assert model.card["guard"]["sentence"]
-        assert [b["idf"] for b in model.card["table"]] == sorted(
-            b["idf"] for b in model.card["table"]
-        )
-        assert collection.models.active() is None  # the look is ranked as before
-        assert collection.models.active("words").id == model.id
-        found = collection.search("3-0.png", same_object=True)
-        assert found.model == f"{model.id} mine"
-        assert sum(same(p, "3-0.png") for p in found.paths[:3]) >= 2
-        plain = collection.search("3-0.png", same_object=True, model="plain")
-        assert plain.model == "plain"
-        with pytest.raises(SpaceMismatch):
-            collection.search("3-0.png", model=model.id)
-        file = collection.models.write(model.id, tmp_path / "table.safetensors")
-        assert collection.models.read(file).space == model.space
-        collection.models.rollback(space="words")
-        assert collection.search("3-0.png", same_object=True).model == "plain"
-        with pytest.raises(BadInput, match="space"):
-            collection.models.learn(space="colour")
+def test_no_clicks_and_no_captions_say_what_to_do(collection):
+    with pytest.raises(BadInput, match="no clicks after words"):
+        collection.models.learn("clicks", settings={"captions": False})
+    collection.teaching.click(collection.query(text="the of and"), 1)
+    with pytest.raises(BadInput, match="no word to learn from"):
+        collection.models.learn("clicks", settings={"captions": False})
+    with pytest.raises(BadInput, match="propensity, captions, dim, threads and more"):
+        collection.models.learn("clicks", settings={"depth": 3})
+    with pytest.raises(BadInput, match="No words model is active"):
+        collection.models.learn("clicks", settings={"more": True})
 
 
-def test_a_table_of_another_vocabulary_is_refused(folder: Path, tmp_path: Path) -> None:
-    with likewise.open(folder, write=True) as collection:
-        mark(collection, 3)
-        model = collection.models.learn(space="words", force=True)
-        file = collection.models.write(model.id, tmp_path / "table.safetensors")
-    other = tmp_path / "other"
-    other.mkdir()
-    for name in ("0-0.png", "0-1.png", "5-0.png"):
-        shutil.copy(folder / name, other / name)
-    with likewise.open(other, create=True) as collection:
-        collection.index(features=("colour", "words"), processes=1)
-        with pytest.raises(SpaceMismatch, match="another space"):
-            collection.models.read(file)
+def test_one_click_is_learned_and_stays_inactive(collection):
+    record = collection.teaching.click(collection.query(text="Red  stripes"), 5, position=3)
+    kept = next(iter(collection.store.judgements.records()))
+    assert (kept.id, kept.judgement.position) == (record, 3)
+    assert kept.judgement.query.value == "Red stripes"
+    model = collection.models.learn("clicks", settings={"captions": False})
+    assert collection.models.active("words") is None
+    assert "too few" in model.card["guard"]["sentence"]
+    with pytest.raises(BadInput, match="not activated"):
+        collection.models.activate(model.id)
+    answer = collection.search(text="red stripes", k=3, model=model.id)
+    assert answer.ids[0] == 5
+    assert answer.words_model.startswith(str(model.id))
+    assert collection.teaching.clicks(collection.query(text="Red stripes"), 5) == 1
+    collection.teaching.click(collection.query(7), 5)
+    collection.teaching.click(collection.query(7, crop=(0, 0, 0.5, 1)), 5)
+    assert collection.teaching.clicks(collection.query(7), 5) == 1
+    assert collection.teaching.clicks(collection.query(unwanted=7), 5) == 0
+    collection.teaching.undo(record)
+    assert collection.teaching.clicks(collection.query(text="Red stripes"), 5) == 0
 
 
-# -- the same through the command line and over HTTP ------------------------------
+def test_clicks_on_deleted_items_wait(collection, folder):
+    asked = collection.query(text="red stripes")
+    for item in (3, 5):
+        collection.teaching.click(asked, item, person="ada")
+    (folder / collection.item(3).file).unlink()
+    collection.index()
+    model = collection.models.learn("clicks", settings={"captions": False})
+    assert model.card["clicks"]["unknown_items"] == 1
+    assert model.card["clicks"]["clicks"] == 1
+    (folder / collection.item(5).file).unlink()
+    collection.index()
+    with pytest.raises(BadInput, match="no clicks"):
+        collection.models.learn("clicks", settings={"captions": False})
 
 
-def run(*words: str, folder: Path) -> Any:
-    result = CliRunner().invoke(app, [*words, "-c", str(folder), "--json"])
-    assert result.exit_code == 0, result.output + result.stderr
-    return json.loads(result.stdout)
+def test_spam_counts_little_and_positions_where_asked_for(collection):
+    asked = collection.query(text="red")
+    for _ in range(30):
+        collection.teaching.click(asked, 2, person="bot", position=9)
+    for person in ("ada", "bob"):
+        collection.teaching.click(asked, 4, person=person, position=1)
+    how = click_learning.How(captions=False)
+    log = [(r.id, r.judgement) for r in collection.store.judgements.records()]
+
+    def counted(**changes):
+        changed = click_learning.How(**{**vars(how), **changes})
+        found = click_learning.gather(log, collection.store, collection.snapshot(), changed)
+        return dict(zip(found.ids[found.item].tolist(), found.count.tolist()))
+
+    assert counted() == {2: 5.0, 4: 2.0}
+    assert counted(propensity=1.0) == {2: 45.0, 4: 2.0}
+    model = collection.models.learn("clicks", settings={"captions": False})
+    assert model.card["clicks"]["capped"] == 25
 
 
-def test_the_command_line_searches_learns_and_shows(folder: Path, tmp_path: Path) -> None:
-    found = run("search", "6-0.png", "--same-object", "--check", "4", "-k", "5", folder=folder)
-    assert found["results"][0]["inliers"] > 0
-    assert found["results"][4]["inliers"] is None
-    shown = CliRunner().invoke(
-        app, ["search", "6-0.png", "--same-object", "--check", "4", "-c", str(folder)]
+def test_counts_and_ubi_events_are_imported(collection, tmp_path):
+    names = [collection.item(i).file for i in (1, 2, 3)]
+    table = tmp_path / "clicks.csv"
+    rows = ["query,image,count", f"red,{names[0]},5", f"red,{names[1]},-2", f"red,{names[2]},1e12"]
+    table.write_bytes("\n".join([*rows, "red,gone.jpg,1", ""]).encode() + b"r\xff,x.jpg,1\n")
+    count, problems = collection.teaching.read(table)
+    assert count == 2
+    assert len(problems) == 3
+    asked, events = tmp_path / "queries.jsonl", tmp_path / "events.jsonl"
+    hits = ", ".join(f'"{n}"' for n in [*names, "gone.jpg"])
+    asked.write_text(
+        f'{{"query_id": "q", "user_query": "dots", "query_response_hit_ids": [{hits}]}}'
     )
-    assert "places that agree" in shown.stdout
-    assert "places that agree" not in CliRunner().invoke(
-        app, ["search", "6-0.png", "-c", str(folder)]
-    ).stdout  # fmt: skip
-    with likewise.open(folder, write=True) as collection:
-        mark(collection, 4)
-    model = run("learn", "labels", "--space", "words", "--force", folder=folder)
-    assert model["active"]
-    plot = tmp_path / "table.png"
-    card = CliRunner().invoke(
-        app, ["models", "show", str(model["id"]), "--plot", str(plot), "-c", str(folder)]
+    events.write_text(
+        '{"action_name": "click", "query_id": "q", "event_attributes": '
+        f'{{"object": {{"object_id": "{names[1]}"}}, "position": {{"ordinal": 2}}}}}}'
     )
-    assert "1,1" in card.stdout
-    with Image.open(plot) as drawn:
-        assert drawn.size[0] > 100
-    assert [m["active"] for m in run("models", "list", folder=folder)] == [True]
-    assert run("models", "rollback", "--space", "words", folder=folder)["active"] is None
-    assert run("models", "activate", str(model["id"]), "--force", folder=folder)["active"] == 1
+    count, problems = collection.teaching.read(events, format="ubi", queries=asked)
+    assert (count, problems) == (2, [])
+    log = [r.judgement for r in collection.store.judgements.records()]
+    assert log[-2].position == 2
+    assert log[-1].items == tuple(names)
+    model = collection.models.learn("clicks", settings={"captions": False})
+    assert model.card["queries"] == 2
+    assert model.card["clicks"]["clicks"] == 5 + 100 + 1
 
 
-def test_the_server_offers_the_switch(folder: Path) -> None:
-    with (
-        likewise.open(folder, write=True) as collection,
-        Server(collection).running() as server,
-        server.client(Authorization="Bearer the-token-of-the-tests") as client,
-    ):
-        assert client.get("/api/v1/status").json()["same_object"] is True
-        item = collection.item("2-0.png").id
-        asked = {"examples": [{"item": item}], "same_object": True, "k": 6}
-        found = client.post("/api/v1/search", json=asked).json()["results"]
-        assert sum(same(r["path"], "2-0.png") for r in found[:3]) >= 2
-        assert found[0]["inliers"] > found[5]["inliers"]
-        refused = client.post("/api/v1/search", json={**asked, "text": "red"})
-        assert refused.status_code == 400
-        assert "pictures only" in refused.json()["detail"]
+# -- going on -------------------------------------------------------------------------
+
+
+def test_new_clicks_are_learned_on_top(worded, drawn_and_learned):
+    drawn, _, first, _ = drawn_and_learned
+    colour = drawn.truth["colour"]
+    for at in range(40):
+        asked = worded.query(text=f"{colour[at]} thing{at % 3}")
+        item = worded.item(drawn.names[at]).id
+        worded.teaching.click(asked, item, person=f"p{at}")
+    more = worded.models.learn(
+        "clicks", name="more", settings={"more": True, "dim": 20}, activate=False
+    )
+    assert more.card["captions"] == 0
+    assert more.card["words"] == first.card["words"]
+    assert 0 < more.card["queries"] < first.card["queries"]
+    assert "active" in more.card["guard"] or more.card["queries"] < 30
+    again = worded.models.learn("clicks", name="again", settings={"dim": 20}, activate=False)
+    assert again.card["captions"] == first.card["captions"]
+    assert again.card["words"] > first.card["words"]
+
+
+class Stop(KeyboardInterrupt):
+    """Somebody presses Ctrl-C."""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_learning_goes_on_where_it_was_stopped(collection, monkeypatch, threads):
+    rng = np.random.default_rng(0)
+    for n in range(30):
+        asked = collection.query(text=f"word{n % 7} word{7 + n % 5}")
+        for item in rng.choice(np.arange(1, 49), 3, replace=False).tolist():
+            collection.teaching.click(asked, item, person=f"p{n}")
+    settings = {"captions": False, "threads": threads, "dim": 10}
+    whole = collection.models.learn("clicks", settings=settings)
+    monkeypatch.setattr(descents, "EVERY", 0.0)
+    saved: list[int] = []
+    save = descents.States.save
+
+    def stopping(self, name, state):
+        save(self, name, state)
+        saved.append(state.rounds)
+        if len(saved) == 3:
+            raise Stop
+
+    monkeypatch.setattr(descents.States, "save", stopping)
+    with pytest.raises(Stop):
+        collection.models.learn("clicks", settings=settings)
+    assert list(collection.store.scratch.folder.iterdir())
+    gone_on = collection.models.learn("clicks", settings=settings)
+    assert saved[3] > 1  # not from the first round again
+    assert not list(collection.store.scratch.folder.iterdir())
+    first, second = (collection.store.models.load(m.id)[0] for m in (whole, gone_on))
+    for name in ("wq", "w", "wv"):
+        np.testing.assert_allclose(first[name], second[name], rtol=1e-10)
+
+
+def test_a_model_of_another_space_is_not_served(worded, collection, tmp_path):
+    file = worded.models.write(worded.models.active("words").id, tmp_path / "words.safetensors")
+    with pytest.raises(likewise.types.SpaceMismatch):
+        collection.models.read(file)
+    copy = worded.models.read(file)
+    assert worded.search(text="red", model=copy.id, k=5).words_model.startswith(str(copy.id))
+    with pytest.raises(NotFound):
+        worded.search(text="red", model=999)
