@@ -297,5 +297,5 @@ def test_the_server_offers_the_switch(folder: Path) -> None:
         assert sum(same(r["path"], "2-0.png") for r in found[:3]) >= 2
         assert found[0]["inliers"] > found[5]["inliers"]
         refused = client.post("/api/v1/search", json={**asked, "text": "red"})
-        assert refused.status_code == 400
+        assert refused.status_code == 422
         assert "pictures only" in refused.json()["detail"]
