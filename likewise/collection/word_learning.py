@@ -110,7 +110,7 @@ def learn(
             "same-object search first."
         )
     assert view.space is not None
-    learner = WordTableLearner(view.space, **{"n": 1, "C": 10.0, **settings})
+    learner = WordTableLearner(view.space, **{"n": 3, "C": 1.0, **settings})
     held = learning.hold_out(learner, "word-table", evidence, rivals, seed)
     learned = learning.fit(learner, "word-table", evidence, None, seed)
     arrays, written = learned.similarity_.to_arrays()

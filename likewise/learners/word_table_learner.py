@@ -188,12 +188,12 @@ class WordTableLearner(BaseEstimator):
         )  # fmt: skip
         table = prior + (found.w / spread).reshape(prior.shape)
         if self.sharing == "words":
-            return self._own(args, preferences, table, bins, n, price), found.objective, found.gap
+            return self._own(args, preferences, table, bins, n, C), found.objective, found.gap
         return WordTable(self.space, table, bins), found.objective, found.gap
 
     def _own(
         self, args: Any, preferences: Preferences, table: FloatArray, bins: IdArray, n: int,
-        price: float,
+        C: float,
     ) -> WordTable:  # fmt: skip
         """Each word's departure from its bin's table, for words in both, pulled towards none.
 
@@ -215,7 +215,7 @@ class WordTableLearner(BaseEstimator):
         rows = axes * np.sqrt(np.maximum(values, 0))
         target = 1.0 - ahead[pairs.better] + ahead[pairs.worse]
         found = rank(
-            rows, pairs.better, pairs.worse, C=price, weights=preferences.weight,
+            rows, pairs.better, pairs.worse, C=C / len(preferences), weights=preferences.weight,
             margins=target, tol=self.tol, max_sweeps=400, seed=self.seed,
         )  # fmt: skip
         each = np.bincount(pairs.better, found.alpha, len(rows))

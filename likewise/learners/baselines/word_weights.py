@@ -100,7 +100,7 @@ class Whitened:
 
 
 def _centred_axes(
-    rows: sparse.csr_array, mean: FloatArray, dim: int, rng: np.random.Generator, rounds: int = 3
+    rows: sparse.csr_array, mean: FloatArray, dim: int, rng: np.random.Generator, rounds: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Largest singular values of ``rows - mean`` and their axes, by random projection."""
     found = rng.normal(size=(rows.shape[1], min(dim + 16, *rows.shape)))
