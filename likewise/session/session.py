@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from likewise.layout.board import CENTRE, arrange
+from likewise.layout.board import CENTRE, arrange, side_for
 from likewise.learners.metric import balanced_scale
 from likewise.session.branch import Branch
 from likewise.session.explain import block_shares, in_words, mean_spread
@@ -81,6 +81,7 @@ class TargetSession:
         kept: Sequence[Kept] = (),
         person: str = "",
         seed: int = 0,
+        origin: Mapping[str, Any] | None = None,
         learn: Learn | None = None,
     ) -> TargetSession:
         """Begin a session.
@@ -100,6 +101,8 @@ class TargetSession:
         kept
             Metrics of kept sessions (:func:`~likewise.session.start.kept_metrics`); the nearest
             ones make the metric to begin with.
+        origin
+            What it began with, for people to read later; it is written down as it is.
         learn
             What to learn with instead of the metric learner; for experiments.
         """
@@ -110,6 +113,8 @@ class TargetSession:
             raise BadInput("There is nothing to search: the collection holds no items yet.")
         if query is not None and rows_of(holdings, [query])[0] < 0:
             raise NotFound(f"There is no item {query} to begin from.")
+        if first is not None and not (rows_of(holdings, list(first)) >= 0).any():
+            raise BadInput("None of the items to show first is in the collection.")
         dim = holdings.vectors.shape[1]
         own = None if vector is None else as_vector(vector, dim=dim, name="query")
         scale = balanced_scale(holdings.vectors, holdings.blocks)
@@ -127,6 +132,7 @@ class TargetSession:
                 "start": np.asarray(opening, np.float64).tolist(),
                 "vector": None if own is None else own.tolist(),
                 "seed": seed,
+                "origin": dict(origin or {}),
             },
         )
         session = cls(holdings, rounds, begun.id, learn=learn)
@@ -157,8 +163,6 @@ class TargetSession:
         if first is not None:
             given = np.asarray(list(dict.fromkeys(int(item) for item in first)), np.int64)
             ids = given[rows_of(self._holdings, given) >= 0][: self.settings.shown]
-            if not len(ids):
-                raise BadInput("None of the items to show first is in the collection.")
         elif query is not None or self._vector is not None:
             ids = self._nearest(query, weights, {query} if query is not None else set())
         elif begin == "random":
@@ -167,6 +171,11 @@ class TargetSession:
             ids = representatives(self._holdings, weights, self.settings.shown, seed=self._seed)
         clock.lap("match")
         self._show(None, query, ids, (), weights, {}, {}, notes, clock)
+
+    @property
+    def has_vector(self) -> bool:
+        """Whether it began from a picture that is no item."""
+        return self._vector is not None
 
     # ----------------------------------------------------------------------
     # Rounds
@@ -449,7 +458,12 @@ class TargetSession:
         start = np.array([last.get(item, (np.nan, np.nan)) for item in shown])
         fixed = np.array([placed.get(item, (np.nan, np.nan)) for item in shown])
         layout = arrange(
-            x, query=centre, start=start, fixed=fixed, grid=self.settings.layout == "grid"
+            x,
+            query=centre,
+            start=start,
+            fixed=fixed,
+            side=side_for(len(shown) + 1),
+            grid=self.settings.layout == "grid",
         )
         return tuple((float(a), float(b)) for a, b in layout.positions)
 

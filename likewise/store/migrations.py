@@ -199,7 +199,21 @@ CREATE TABLE rounds (
 CREATE INDEX rounds_session ON rounds (session);
 """
 
-STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK)
+BOARD = """
+CREATE TABLE steps (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions (id),
+    round INTEGER NOT NULL REFERENCES rounds (id),
+    kind TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    seconds REAL,
+    made REAL NOT NULL,
+    key TEXT UNIQUE
+);
+CREATE INDEX steps_session ON steps (session);
+"""
+
+STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, BOARD)
 
 
 def version_of(db: sqlite3.Connection) -> int:
