@@ -59,7 +59,7 @@ class Searches:
                 text=text,
                 first=list(first) or None,
                 random=random,
-                settings=Settings(shown=max(shown, len(first)) if first else shown),
+                settings=Settings(shown=shown),
                 person=person,
                 seed=seed,
                 origin=origin,

@@ -93,7 +93,7 @@ class TargetSession:
         vector
             Picture vector to begin from: an own picture, or words turned into picture space.
         first
-            Ids to show first, for instance the hits of a text search.
+            Ids to show first, all of them: for instance the hits of a text search.
         begin
             Without any of these: representatives of all items, or a random hundred.
         weights
@@ -162,7 +162,7 @@ class TargetSession:
         weights = self._start
         if first is not None:
             given = np.asarray(list(dict.fromkeys(int(item) for item in first)), np.int64)
-            ids = given[rows_of(self._holdings, given) >= 0][: self.settings.shown]
+            ids = given[rows_of(self._holdings, given) >= 0]
         elif query is not None or self._vector is not None:
             ids = self._nearest(query, weights, {query} if query is not None else set())
         elif begin == "random":

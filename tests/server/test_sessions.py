@@ -244,7 +244,7 @@ def test_a_deleted_picture_leaves_the_board_and_says_nothing_more(client, server
 
 def taught(client):
     board = from_item(client)
-    a, b, c, d, *_ = shown(board)
+    a, b, d, *_ = shown(board)
     move(client, board, {a: (0.5, 0.4), b: (0.5, 0.2)})
     act(client, board, "discard", d)
     return post(client, board, "next"), (a, b, d)

@@ -22,8 +22,8 @@ export function BoardList({ pieces, draft, at, setAt, acts, label }) {
       <div class="row-side"><span class="row-says">${p.centre ? "The query" : rank ? `${nth(rank)} nearest of ${ranks.length} moved` : "not moved"}${pinned ? " · pinned" : ""}</span>
         ${!p.centre && html`<div class="row-acts">
           ${button("closer", "Closer", "Closer")}${button("farther", "Farther", "Farther")}
-          ${button("query", "⌖", "Search from this")}${pinned ? button("unpin", "📌", "Unpin") : button("pin", "📌", "Pin")}
-          ${button("discard", "⌫", "Discard")}${button("aside", "✗", "Not this")}${button("found", "★", "Found it")}</div>`}
+          ${button("query", "From this", "Search from this")}${pinned ? button("unpin", "Unpin", "Unpin") : button("pin", "Pin", "Pin")}
+          ${button("discard", "Discard", "Discard")}${button("aside", "Not this", "Not this")}${button("found", "★ It", "Found it")}</div>`}
         ${p.centre && html`<div class="row-acts">${button("found", "★ Found it", "Found it")}</div>`}
       </div></li>`;
   })}</ol>`;

@@ -96,6 +96,6 @@ function Piece({ p, side, place, held, rank, of, pinned, picked, current, onFocu
       onFocus=${onFocus} onClick=${onPick} onDblClick=${onOpen}>
     ${p.thumbnail ? html`<img src=${p.thumbnail} alt="" draggable=${false} />` : html`<span class="nothing">…</span>`}
     ${rank > 0 && html`<span class="rank" aria-hidden="true">${rank}</span>`}
-    ${pinned && html`<span class="pin" aria-hidden="true">📌</span>`}
+    ${pinned && html`<svg class="pin" viewBox="0 0 20 20" aria-hidden="true"><path d="M7 2h6l-1 6 3 3v1H5v-1l3-3z M9.3 12h1.4v6l-.7 1-.7-1z" /></svg>`}
   </button>`;
 }
