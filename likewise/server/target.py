@@ -93,7 +93,7 @@ class Searches:
         if not rounds:
             raise BadInput(f"Session {session} has no round to go on from; start a new one.")
         if steps and steps[-1].made >= rounds[-1].made:
-            return steps[-1].round
+            return int(steps[-1].payload.get("made", steps[-1].round))
         return rounds[-1].id
 
     def draft(self, search: TargetSession) -> Draft:

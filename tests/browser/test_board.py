@@ -128,30 +128,35 @@ def test_a_random_hundred_and_another_and_words_and_an_own_picture(page, served)
 
 
 def test_colours_dragged_close_make_colour_count_more(page, served):
-    board = begin(page, served, query={"examples": [{"item": 5}]}, first=list(range(6, 46)))
-    names = {p["item"]: number(p["name"]) for p in board["pictures"]}
-    mine = number(board["query"]["name"])
-    same = {name: TRUTH[name] == TRUTH[name][mine] for name in ("colour", "motif")}
-    near = [i for i, n in names.items() if same["colour"][n] and not same["motif"][n]][:3]
-    far = [i for i, n in names.items() if same["motif"][n] and not same["colour"][n]][:3]
-    others = [i for i, n in names.items() if not same["motif"][n] and not same["colour"][n]]
-    far = (far + others)[:4]
-    assert near
-    for at, item in enumerate(near):
-        drag(page, item, 0.5 + 0.11 * (at - 1), 0.36)
-    for at, item in enumerate(far):
-        drag(page, item, 0.05 + 0.22 * at, 0.96)
-    assert len(ranks(page)) == len(near) + len(far)
+    colours, motifs = TRUTH["colour"].tolist(), TRUTH["motif"].tolist()
+    wanted = max(sorted(set(colours)), key=colours.count)
+    listed = served.api("/items?limit=200&state=indexed")["items"]
+    items = {number(i["name"]): i["item"] for i in listed}
+    own, *same = [n for n in items if colours[n] == wanted]
+    others = [n for n in items if colours[n] != wanted]
+    others.sort(key=lambda n: motifs[n] != motifs[own])  # those of the query's motif first
+    near, far = same[:3], others[:4]
+    first = [items[n] for n in (*near, *others[:17])]
+    board = begin(page, served, query={"examples": [{"item": items[own]}]}, first=first)
+    for at, n in enumerate(near):
+        drag(page, items[n], 0.5 + 0.16 * (at - 1), 0.33)
+    for at, n in enumerate(far):
+        drag(page, items[n], 0.08 + 0.25 * at, 0.95)
+    assert len(ranks(page)) == 7
     page.get_by_role("button", name="Next round").click()
     wait_round(page, 2)
     after = stored(served, board)
     assert after["shares"]["colour"] > board["shares"]["colour"] + 0.05
     said = page.locator(".favours-names").inner_text()
     assert f"colour {round(100 * after['shares']['colour'])} %" in " ".join(said.split())
-    # and what comes next has more of the colour than chance gives
+    # what comes next has more of the colour than what is left has
     fresh = [number(p["name"]) for p in after["pictures"]]
-    share = sum(same["colour"][n] for n in fresh) / len(fresh)
-    assert share > sum(same["colour"]) / len(same["colour"])
+    left = [n for n in items if items[n] not in (items[own], *first)]
+
+    def share(of):
+        return sum(colours[n] == wanted for n in of) / len(of)
+
+    assert share(fresh) > share(left) > 0
 
 
 def test_rings_show_the_order_before_the_picture_is_let_go(page, served):
@@ -174,14 +179,13 @@ def test_several_are_lassoed_and_dragged_together(page, served):
     still(page)
     box = page.locator(".board").bounding_box()
     left, top, side = box["x"], box["y"], box["width"]
-    corners = [(0.004, 0.004), (0.46, 0.004), (0.46, 0.46), (0.004, 0.46), (0.004, 0.01)]
-    inside = {
-        p["item"] for p in board["pictures"] if p["x"] < 0.455 and p["y"] < 0.455
-    }  # fmt: skip
+    inside = {p["item"] for p in board["pictures"] if p["x"] < 0.455 and p["y"] < 0.455}
     assert len(inside) >= 2
-    page.mouse.move(left + corners[0][0] * side, top + corners[0][1] * side)
+    free = "([x, y]) => !document.elementFromPoint(x, y).closest('.piece')"
+    edge = [(left + 0.006 * side, top + (0.06 + 0.01 * n) * side) for n in range(38)]
+    page.mouse.move(*next(spot for spot in edge if page.evaluate(free, list(spot))))
     page.mouse.down()
-    for x, y in corners[1:]:
+    for x, y in ((-0.01, -0.01), (0.46, -0.01), (0.46, 0.46), (-0.01, 0.46)):
         page.mouse.move(left + x * side, top + y * side, steps=4)
     page.mouse.up()
     picked = page.locator(".piece.picked").evaluate_all("all => all.map(p => +p.dataset.item)")

@@ -179,6 +179,7 @@ def test_moves_teach_the_metric(client):
     places = {p["item"]: (0.5, 0.45 - 0.04 * n) for n, p in enumerate(board["pictures"])}
     move(client, board, places)
     after = post(client, board, "next")
+    assert look(client, board)["round"] == after["round"]
     assert after["shares"] != before
     assert sum(after["shares"].values()) == pytest.approx(1)
     assert not set(shown(after)) & set(shown(board))

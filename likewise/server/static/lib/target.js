@@ -10,6 +10,7 @@ import { complain, say } from "/static/lib/toasts.js";
 import { rememberThumbnails } from "/static/parts/thumbnail.js";
 
 const TAB = newKey();
+const PATIENCE = 10000;
 let last = performance.now();
 
 // Seconds since the last thing done in this tab: what a step took.
@@ -19,6 +20,12 @@ function seconds() {
   last = now;
   return Math.round(taken * 1000) / 1000;
 }
+
+// What was done before must be with the server first; a lost server does not hold things up.
+const allSent = (promises) => Promise.race([
+  Promise.allSettled(promises),
+  new Promise((_, reject) => setTimeout(() => reject(new Error("The server does not answer; what you did is kept until it is back. Try again then.")), PATIENCE)),
+]);
 
 export const show = (session, round, options) =>
   go("/target", new URLSearchParams(round ? { session, round } : { session }), options);
@@ -40,6 +47,7 @@ export function useRound(session, round) {
   const [elsewhere, setElsewhere] = useState(null);
   const latest = useRef(null);
   const pending = useRef(0);
+  const sent = useRef(new Set());
   const changed = useSignal(ticks.collection);
 
   const put = (next) => { latest.current = next; rememberThumbnails(next.pictures); setBoard(next); setError(null); };
@@ -71,19 +79,23 @@ export function useRound(session, round) {
     const now = latest.current;
     put({ ...now, draft: after(now.draft, step) });
     pending.current += 1;
-    return note(now, step)
+    const arrived = note(now, step);
+    sent.current.add(arrived);
+    return arrived
       .then((answer) => {
         pending.current -= 1;
         const here = latest.current;
         if (!pending.current && here.round === now.round) put({ ...here, draft: answer.draft });
       })
-      .catch((problem) => { pending.current -= 1; complain(problem); load(); });
+      .catch((problem) => { pending.current -= 1; complain(problem); load(); })
+      .finally(() => sent.current.delete(arrived));
   };
   const change = async (what, more = {}) => {
     if (busy) return;
     setBusy(true);
     const now = latest.current;
     try {
+      await allSent([...sent.current]);
       const body = { round: now.round, seconds: seconds(), tab: TAB, ...more };
       const next = await call(`/sessions/${session}/${what}`, { body, key: newKey() });
       if (what === "end") {
