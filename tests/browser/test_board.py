@@ -7,16 +7,12 @@ import os
 
 import pytest
 
+from experiments.board_person import number, seen_part
 from likewise.datasets import swatches
 from tests.browser.conftest import PATIENCE, violations
 
 LOST = ("ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY", "Failed to load resource", "net::ERR")
 TRUTH = swatches(80, size=96, seed=3).truth
-
-
-def number(name: str) -> int:
-    """Which swatch a file name means."""
-    return int(name.partition("-")[2].partition(".")[0]) - 1
 
 
 def begin(page, served, **asked) -> dict:
@@ -68,9 +64,12 @@ def drag(page, item: int, x: float, y: float, *, drop: bool = True) -> None:
     """Drag a picture to a place on the board, given as shares of its sides."""
     still(page)
     box = page.locator(".board").bounding_box()
-    page.mouse.move(*centre(page, item))
+    middle = centre(page, item)
+    held = seen_part(page, str(item), piece(page, item).bounding_box())
+    page.mouse.move(*held)
     page.mouse.down()
-    page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=5)
+    to = box["x"] + x * box["width"], box["y"] + y * box["height"]
+    page.mouse.move(to[0] + held[0] - middle[0], to[1] + held[1] - middle[1], steps=5)
     if drop:
         page.mouse.up()
 
@@ -83,10 +82,23 @@ def shown(board) -> list[int]:
     return [p["item"] for p in board["pictures"]]
 
 
-def ranks(page) -> list[str]:
-    return page.locator(".piece.moved").evaluate_all(
-        "all => all.map(p => p.dataset.item + ':' + p.querySelector('.rank').textContent)"
-    )
+ORDER = """() => [...document.querySelectorAll(".piece.moved")]
+  .map((p) => [Number(p.querySelector(".rank").textContent), Number(p.dataset.item)])
+  .sort((a, b) => a[0] - b[0]).map((pair) => pair[1])"""
+
+
+def moved(page) -> list[int]:
+    """The moved pictures from nearest to farthest, by the numbers that they show."""
+    return page.evaluate(ORDER)
+
+
+def ranked(page, *items: int) -> None:
+    """Wait until these pictures, and no others, are numbered in this order."""
+    for _ in range(PATIENCE // 50):
+        if moved(page) == list(items):
+            return
+        page.wait_for_timeout(50)
+    assert moved(page) == list(items)
 
 
 # The start
@@ -129,20 +141,20 @@ def test_a_random_hundred_and_another_and_words_and_an_own_picture(page, served)
 
 def test_colours_dragged_close_make_colour_count_more(page, served):
     colours, motifs = TRUTH["colour"].tolist(), TRUTH["motif"].tolist()
-    wanted = max(sorted(set(colours)), key=colours.count)
+    wanted = "pink"
     listed = served.api("/items?limit=200&state=indexed")["items"]
     items = {number(i["name"]): i["item"] for i in listed}
     own, *same = [n for n in items if colours[n] == wanted]
     others = [n for n in items if colours[n] != wanted]
     others.sort(key=lambda n: motifs[n] != motifs[own])  # those of the query's motif first
-    near, far = same[:3], others[:4]
+    near, far = same[:2], others[:6]
     first = [items[n] for n in (*near, *others[:17])]
     board = begin(page, served, query={"examples": [{"item": items[own]}]}, first=first)
     for at, n in enumerate(near):
-        drag(page, items[n], 0.5 + 0.16 * (at - 1), 0.33)
+        drag(page, items[n], 0.5, 0.35 - 0.05 * at)
     for at, n in enumerate(far):
-        drag(page, items[n], 0.08 + 0.25 * at, 0.95)
-    assert len(ranks(page)) == 7
+        drag(page, items[n], 0.5 + 0.08 * at, 0.95)
+    ranked(page, *(items[n] for n in (*near, *far)))
     page.get_by_role("button", name="Next round").click()
     wait_round(page, 2)
     after = stored(served, board)
@@ -164,13 +176,13 @@ def test_rings_show_the_order_before_the_picture_is_let_go(page, served):
     a, b, c = shown(board)[:3]
     drag(page, a, 0.5, 0.3)
     drag(page, b, 0.5, 0.85)
-    assert sorted(ranks(page)) == sorted([f"{a}:1", f"{b}:2"])
+    ranked(page, a, b)
     drag(page, c, 0.5, 0.42, drop=False)
     assert page.locator(".rings circle.now").count() == 1
-    assert sorted(ranks(page)) == sorted([f"{a}:2", f"{b}:3", f"{c}:1"])
+    ranked(page, c, a, b)
     page.keyboard.press("Escape")  # let go of it after all
     page.mouse.up()
-    assert sorted(ranks(page)) == sorted([f"{a}:1", f"{b}:2"])
+    ranked(page, a, b)
     saved(page, served, board, lambda d: set(d["moved"]) == {str(a), str(b)})
 
 
@@ -212,7 +224,7 @@ def test_a_drag_that_ends_outside_lands_at_the_edge(page, served):
     drag(page, b, 0.5, 0.3)
     draft = saved(page, served, board, lambda d: len(d["moved"]) == 2)
     assert all(0 <= side <= 1 for side in draft["moved"][str(a)])
-    assert sorted(ranks(page)) == sorted([f"{a}:2", f"{b}:1"])
+    ranked(page, b, a)
     frame, box = page.locator(".board").bounding_box(), piece(page, a).bounding_box()
     assert box["x"] + box["width"] / 2 < frame["x"] + frame["width"]
     assert box["y"] + box["height"] / 2 > frame["y"]
@@ -263,12 +275,11 @@ def test_closer_always_passes_the_next_and_is_announced(page, served):
     for item in (a, b, c):
         piece(page, item).focus()
         page.keyboard.press("f")
-    last = ranks(page)
-    worst = next(int(r.partition(":")[0]) for r in last if r.endswith(":3"))
+    worst = moved(page)[2]
     piece(page, worst).focus()
     page.keyboard.press("c")
     page.keyboard.press("c")
-    assert f"{worst}:1" in ranks(page)
+    assert moved(page)[0] == worst
     assert "1st nearest of 3 moved" in page.locator(".arena > [role=status]").inner_text()
     assert "1st nearest of 3 moved" in piece(page, worst).get_attribute("aria-label")
 
@@ -320,7 +331,7 @@ def test_the_list_does_what_the_board_does(page, served):
     draft = saved(page, served, board, lambda d: len(d["moved"]) == 2)
     page.get_by_role("button", name="As a board").click()
     page.wait_for_selector(".piece.moved")
-    assert sorted(ranks(page)) == sorted([f"{b}:1", f"{a}:2"])
+    ranked(page, b, a)
     assert set(draft["moved"]) == {str(a), str(b)}
 
 
@@ -334,7 +345,7 @@ def test_undo_and_a_branch_from_any_round(page, served):
     drag(page, b, 0.5, 0.9)
     page.keyboard.press("u")
     saved(page, served, board, lambda d: set(d["moved"]) == {str(a)})
-    assert ranks(page) == [f"{a}:1"]
+    ranked(page, a)
     page.keyboard.press("g")
     wait_round(page, 2)
     page.keyboard.press("g")
@@ -364,15 +375,15 @@ def test_a_reload_in_the_middle_goes_on_with_the_round(page, served):
     piece(page, c).focus()
     page.keyboard.press("d")
     saved(page, served, board, lambda d: d["discarded"] == [c])
-    before = sorted(ranks(page))
+    before = moved(page)
     page.reload()
     page.wait_for_selector(".piece.moved")
-    assert sorted(ranks(page)) == before
+    ranked(page, *before)
     assert piece(page, c).count() == 0
     visit(page, served)  # and the start offers to go on
     page.get_by_role("link", name=f"search {board['session']} ").click()
     page.wait_for_selector(".piece.moved")
-    assert sorted(ranks(page)) == before
+    ranked(page, *before)
 
 
 def test_a_restart_in_the_middle_loses_nothing(page, fresh, faults):
@@ -384,7 +395,7 @@ def test_a_restart_in_the_middle_loses_nothing(page, fresh, faults):
     fresh.kill()
     drag(page, b, 0.5, 0.8)  # while the server is away
     page.wait_for_selector(".banner")
-    assert sorted(ranks(page)) == sorted([f"{a}:1", f"{b}:2"])
+    ranked(page, a, b)
     fresh.start()
     page.wait_for_selector(".banner", state="detached", timeout=2 * PATIENCE)
     saved(page, fresh, board, lambda d: set(d["moved"]) == {str(a), str(b)})
@@ -430,7 +441,7 @@ def test_a_picture_deleted_meanwhile_leaves_the_board(page, fresh):
     fresh.api("/jobs", {"kind": "index"})
     page.wait_for_selector("text=1 picture of this board is no longer in the collection")
     assert piece(page, a).count() == 0
-    assert ranks(page) == [f"{b}:1"]
+    ranked(page, b)
     page.get_by_role("button", name="Next round").click()
     wait_round(page, 2)
 
@@ -543,7 +554,7 @@ def test_results_as_a_board_begin_a_search_by_a_drag(page, served):
     drag(page, item, 0.5, 0.36)
     page.wait_for_url("**/target?session=*")
     page.wait_for_selector(".piece.moved")
-    assert ranks(page) == [f"{item}:1"]
+    ranked(page, item)
     page.go_back()
     page.wait_for_selector(".piece.query img")
     assert "view=board" in page.url
