@@ -213,7 +213,11 @@ CREATE TABLE steps (
 CREATE INDEX steps_session ON steps (session);
 """
 
-STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, BOARD)
+POSITIONS = """
+ALTER TABLE judgements ADD COLUMN position INTEGER NOT NULL DEFAULT 0;
+"""
+
+STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD)
 
 
 def version_of(db: sqlite3.Connection) -> int:

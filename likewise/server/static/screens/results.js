@@ -13,6 +13,7 @@ import { complain, say } from "/static/lib/toasts.js";
 import { useAnswer } from "/static/parts/answers.js";
 import { BoardView } from "/static/parts/board-view.js";
 import { Grid } from "/static/parts/grid.js";
+import { Near } from "/static/parts/near.js";
 import { QueryStrip } from "/static/parts/query-strip.js";
 import { SearchBox } from "/static/parts/search-box.js";
 import { SelectionBar } from "/static/parts/selection-bar.js";
@@ -23,6 +24,7 @@ export function Results({ params }) {
   const main = useAnswer(query, query.model);
   const other = useAnswer(query, query.compare, !!query.compare);
   const results = main.answer?.results || [];
+  const placeOf = (item) => results.findIndex((r) => r.item === item) + 1;
   const change = (next, options) => go("/results", toParams(next), options);
   const refresh = () => { main.refresh(); if (query.compare) other.refresh(); };
 
@@ -31,7 +33,7 @@ export function Results({ params }) {
     selectNone();
     const what = plural(numbers.length, "picture");
     say(`${what} marked as ${relevant ? "relevant" : "not this"}.`, { action: "Undo", run: undo });
-    try { await send(asked(query), numbers, relevant); } catch { /* told already */ }
+    try { await send(asked(query), numbers, relevant, numbers.map(placeOf)); } catch { /* told already */ }
     refresh();
   };
   const undo = async () => {
@@ -39,11 +41,11 @@ export function Results({ params }) {
     if (taken) { say("Taken back."); refresh(); }
   };
   const more = (r) => {
-    if (query.text) click(asked(query), r.item);
+    if (canJudge(query)) click(asked(query), r.item, placeOf(r.item));
     go("/results", toParams({ ...likeItem(r.item), model: query.model }));
   };
   const open = (model) => (r) => {
-    if (query.text) click(asked(query), r.item);
+    if (canJudge(query)) click(asked(query), r.item, placeOf(r.item));
     view({ item: r.item, query, model, judge: canJudge(query) && ((relevant) => judge([r], relevant)) });
   };
   const add = (items, weight) => {
@@ -63,6 +65,7 @@ export function Results({ params }) {
     <h1 class="sr-only">Results</h1>
     <${SearchBox} query=${query} />
     <${QueryStrip} query=${query} change=${change} />
+    <${Near} text=${query.text} />
     <${Tools} query=${query} change=${change} />
     ${main.error && html`<p class="error" role="alert">${main.error.message}</p>`}
     <div class=${query.compare ? "side-by-side" : ""}>
@@ -90,6 +93,7 @@ function Rests({ answer, loading, heading }) {
   const parts = [
     plural(answer.results.length, "result"),
     `model ${answer.model}`,
+    answer.words_model && `words read by ${answer.words_model}`,
     `index ${answer.generation}`,
     answer.marks > 0 && `shaped by ${plural(answer.marks, "mark")} on this query`,
     `${Math.max(1, Math.round(1000 * answer.seconds))} ms`,
