@@ -43,11 +43,13 @@ export function Meaning({ board, draft, pieces, restore }) {
 }
 
 export function Favours({ shares, words }) {
-  const blocks = Object.entries(shares).filter(([, share]) => share > 0.004);
+  // The words hold whole percents that sum to a hundred; the bar is exact.
+  const whole = new Map(words.split(", ").map((part) => part.split(/ (?=\d+ %$)/)));
+  const blocks = Object.entries(shares).filter(([name]) => whole.has(name));
   return html`<section class="favours" aria-label="What counts now">
     <h3>What counts now</h3>
     <div class="favours-bar" role="img" aria-label=${words}>${blocks.map(([name, share], n) => html`
-      <span key=${name} class=${`block b${n % 6}`} style=${{ width: `${100 * share}%` }} title=${`${name} ${Math.round(100 * share)} %`}></span>`)}</div>
-    <ul class="favours-names">${blocks.map(([name, share], n) => html`<li key=${name}><span class=${`dot b${n % 6}`}></span>${name} <b class="number">${Math.round(100 * share)} %</b></li>`)}</ul>
+      <span key=${name} class=${`block b${n % 6}`} style=${{ width: `${100 * share}%` }} title=${`${name} ${whole.get(name)}`}></span>`)}</div>
+    <ul class="favours-names">${blocks.map(([name], n) => html`<li key=${name}><span class=${`dot b${n % 6}`}></span>${name} <b class="number">${whole.get(name)}</b></li>`)}</ul>
   </section>`;
 }
