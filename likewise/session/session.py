@@ -8,7 +8,6 @@ from any round and resuming after a restart are all the same thing, going on fro
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
@@ -18,6 +17,7 @@ import numpy as np
 from likewise.layout.board import CENTRE, arrange, side_for
 from likewise.learners.metric import balanced_scale
 from likewise.session.branch import Branch
+from likewise.session.clock import Clock
 from likewise.session.explain import block_shares, in_words, mean_spread
 from likewise.session.holdings import Holdings, Recorded, Rounds, rows_of
 from likewise.session.learning import Learn, metric_learner, only
@@ -136,7 +136,7 @@ class TargetSession:
             },
         )
         session = cls(holdings, rounds, begun.id, learn=learn)
-        clock = _Clock()
+        clock = Clock()
         session._begin(query, first, begin, clock)
         return session
 
@@ -155,7 +155,7 @@ class TargetSession:
         return found
 
     def _begin(
-        self, query: int | None, first: Sequence[int] | None, begin: str, clock: _Clock
+        self, query: int | None, first: Sequence[int] | None, begin: str, clock: Clock
     ) -> None:
         ids: IdArray
         notes: list[str] = []
@@ -203,7 +203,7 @@ class TargetSession:
             Pictures to keep on the board; that says nothing about them.
         """
         self._check_open()
-        clock = _Clock()
+        clock = Clock()
         board = self.board
         chosen = board.query if query is None else int(query)
         chain = [item for item in self._ordered(moved) if item != chosen]
@@ -240,7 +240,7 @@ class TargetSession:
     def another_hundred(self) -> Board:
         """A hundred other pictures at random: none of those shown was anything like it."""
         self._check_open()
-        clock = _Clock()
+        clock = Clock()
         branch = self._branch(self.board.round)
         ids = random_hundred(
             self._holdings, without=sorted(branch.seen), seed=self._seed + self.board.depth + 1
@@ -410,7 +410,7 @@ class TargetSession:
         views: Mapping[str, float],
         asked: Mapping[str, Any],
         notes: list[str],
-        clock: _Clock,
+        clock: Clock,
         branch: Branch | None = None,
     ) -> Board:
         shown = (*pins, *(int(item) for item in ids if int(item) not in pins))
@@ -489,16 +489,3 @@ class TargetSession:
             left=len(unseen(self._holdings, seen)),
             notes=tuple(payload["notes"]),
         )
-
-
-class _Clock:
-    """Seconds of each step, for the log."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, step: str) -> None:
-        now = time.perf_counter()
-        self.seconds[step] = now - self._last
-        self._last = now

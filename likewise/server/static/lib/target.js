@@ -62,7 +62,7 @@ export function useRound(session, round) {
 
   useEffect(() => {
     const known = latest.current;
-    if (known?.session === session && known.round === round && !changed) return;
+    if (known?.session === session && known.round === round) return;
     load();
   }, [session, round]);
   useEffect(() => { if (changed && latest.current) load(); }, [changed]);
