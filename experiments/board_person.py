@@ -8,9 +8,10 @@ Everything is done with the mouse and the keys, as a person would.
 
 ``rounds`` is the median number of the round that shows the target (the start screen is round 1),
 a target not found counting as one more than allowed; ``found10`` is the share found by round 10.
-Rows: ``closest by eye`` chooses as query what shares most with the target (motif first, then
-colour, ground, scale and texture); ``motif only`` sees nothing but the motif; ``no drags`` is the
-first without its drags.  Beside them, ``random boards`` says what as many pictures at random give.
+Rows: ``motif only`` sees nothing but the motif, in choosing a query too; ``closest by eye`` chooses
+as query what shares most with the target (motif first, then colour, ground, scale and texture).
+Each is shown without its drags as well.  ``random boards`` says what as many pictures drawn at
+random would give.
 """
 
 from __future__ import annotations
@@ -178,9 +179,10 @@ def main(report: Report) -> None:
     from playwright.sync_api import sync_playwright
 
     items, runs, most, shown = (80, 2, 6, 20) if report.quick else (ITEMS, RUNS, MOST, SHOWN)
-    methods = {"closest by eye": {}, "motif only": {"by_eye": False}, "no drags": {"drags": False}}
-    if report.quick:
-        methods = {"closest by eye": {}}
+    methods: dict[str, dict[str, bool]] = {"motif only": {"by_eye": False}, "closest by eye": {}}
+    if not report.quick:
+        without = {f"{name}, no drags": {**how, "drags": False} for name, how in methods.items()}
+        methods |= without
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         truth = made(Path(place) / "swatches", items, report.quick, report.seed).truth
         served = Served(Path(place) / "swatches").start()
