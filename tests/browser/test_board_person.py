@@ -14,7 +14,7 @@ def test_a_scripted_person_finds_the_target(browser):
 
     with ThreadPoolExecutor(1) as apart:
         apart.submit(board_person.main, report).result()
-    person = next(row for row in report.rows if row["method"] == "closest by eye")
+    person = next(row for row in report.rows if row["method"] == "motif only")
     assert person["rounds"] <= 6
 
 

@@ -101,21 +101,18 @@ def test_a_choice_among_the_first_is_a_round(client, collection):
     assert refused.status_code == 422
 
 
-@pytest.mark.parametrize(
-    ("asked", "status"),
-    [
+def test_what_a_search_cannot_begin_with(client, collection):
+    for asked, status in (
         ({"query": {"text": "nothing is called this"}}, 404),
         ({"query": {"examples": [{"item": 999}]}}, 404),
         ({"query": {"examples": [{"item": 3, "weight": -1}]}}, 422),
         ({"first": [999]}, 422),
         ({"shown": 1000}, 422),
         ({"begin": "anyhow"}, 422),
-    ],
-)
-def test_what_a_search_cannot_begin_with(client, collection, asked, status):
-    answer = client.post(f"{API}/sessions", json=asked)
-    assert answer.status_code == status, answer.text
-    assert collection.store.sessions.all() == []
+    ):
+        answer = client.post(f"{API}/sessions", json=asked)
+        assert answer.status_code == status, (asked, answer.text)
+        assert collection.store.sessions.all() == []
 
 
 # Steps
@@ -192,9 +189,9 @@ def test_another_hundred_shows_others(client, collection):
     assert "Every item" in post(client, other, "hundred")["notes"][0]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_steps_that_cannot_be(client, collection):
+    board = from_item(client, 2, shown=40)
+    for body in (
         {"kind": "move"},
         {"kind": "move", "places": {"3": [0.5, 1.2]}},
         {"kind": "move", "places": {"2": [0.5, 0.5]}},
@@ -206,14 +203,11 @@ def test_another_hundred_shows_others(client, collection):
         {"kind": "give_up", "items": [3]},
         {"kind": "dance", "items": [3]},
         {"kind": "pin", "items": [3], "seconds": -1},
-    ],
-)
-def test_steps_that_cannot_be(client, collection, body):
-    board = from_item(client, 2, shown=40)
-    answer = client.post(
-        f"{API}/sessions/{board['session']}/steps", json={"round": board["round"], **body}
-    )
-    assert answer.status_code == 422, answer.text
+    ):
+        answer = client.post(
+            f"{API}/sessions/{board['session']}/steps", json={"round": board["round"], **body}
+        )
+        assert answer.status_code == 422, (body, answer.text)
     assert collection.store.sessions.steps(board["session"]) == []
 
 
