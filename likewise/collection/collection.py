@@ -14,6 +14,7 @@ from likewise.collection.answers import Answer
 from likewise.collection.building import build_generation, ensure_space
 from likewise.collection.defaults import FEATURES
 from likewise.collection.ingest import IngestReport, ingest
+from likewise.collection.layouts import Layouts
 from likewise.collection.modelling import Modelling
 from likewise.collection.queries import Crop, Query, make_query
 from likewise.collection.searching import QueryPictures, answer, picture_surrogate
@@ -42,6 +43,8 @@ class Collection:
         Judgements: mark, click, order, undo, import, export.
     models
         Learn, compare, activate, roll back.
+    layouts
+        Pictures laid out for the eye: a sorted grid of some, a map of all.
     """
 
     def __init__(self, folder: Path, store: Store) -> None:
@@ -52,6 +55,7 @@ class Collection:
         self.pictures = QueryPictures(store, os.fsencode(folder))
         self.models = Modelling(store, self.snapshot, self.pictures)
         self.teaching = Teaching(store, self.snapshot, self.pictures)
+        self.layouts = Layouts(store, self.snapshot, self.thumbnail)
 
     # -- opening -----------------------------------------------------------------
 
@@ -356,6 +360,7 @@ class Collection:
         ids = [self.item(which).id for which in items]
         forgotten = self.store.forget(ids)
         self._snapshot = None
+        self.layouts.forget_map()
         self.build()
         return forgotten
 

@@ -18,12 +18,14 @@ from likewise.types import (
     BadInput,
     DataProblem,
     Judgement,
+    LikewiseError,
     NotFound,
     Similarity,
     SpaceMismatch,
 )
 
 if TYPE_CHECKING:
+    from likewise.collection.learning import Evidence, Run
     from likewise.evaluation import Comparison
 
 
@@ -183,8 +185,40 @@ class Modelling:
         self, models: Sequence[int | str], judgements: Sequence[Judgement] | None = None
     ) -> Comparison:
         """Compare models, and plain similarity, on judgements (all of the log by default)."""
-        from likewise.collection import learning
         from likewise.evaluation import compare
+
+        runs, truth, _ = self._judged(["plain", *models], judgements)
+        return compare(runs, truth, baseline="plain")
+
+    def contrast(
+        self,
+        model: int | str,
+        against: int | str = "plain",
+        judgements: Sequence[Judgement] | None = None,
+    ) -> tuple[Comparison, dict[str, Any]]:
+        """Compare two models on judgements (all of the log by default), query by query.
+
+        Returns
+        -------
+        tuple
+            The comparison with ``against`` as its baseline, and the queries that lost and won
+            most (see :func:`likewise.collection.changes.changes`).
+        """
+        from likewise.collection.changes import changes
+        from likewise.evaluation import compare
+
+        runs, truth, evidence = self._judged([against, model], judgements)
+        if len(runs) < 2:
+            raise BadInput("Choose two different models to compare.")
+        baseline, method = runs
+        compared = compare(runs, truth, baseline=baseline)
+        return compared, changes(compared, method, runs, truth, evidence)
+
+    def _judged(
+        self, models: Sequence[int | str], judgements: Sequence[Judgement] | None
+    ) -> tuple[dict[str, Run], dict[str, dict[str, float]], Evidence]:
+        """What each model (or ``"plain"``) makes of the judged items, and the truth."""
+        from likewise.collection import learning
 
         snapshot = self._snapshot()
         if snapshot.plain is None:
@@ -195,13 +229,15 @@ class Modelling:
         truth = learning.truth_of(labels, every)
         if not any(v > 0 for grades in truth.values() for v in grades.values()):
             raise BadInput("There are no labels to evaluate on; import some, or mark results.")
-        runs = {"plain": learning.judged_run(snapshot.plain, evidence, every, labels)}
+        runs: dict[str, Run] = {}
         for model in models:
+            similarity: Similarity = snapshot.plain
+            name = "plain"
             if model != "plain":
                 number = self.number(model)
-                similarity = self._load(number, snapshot)
-                runs[self.title(number)] = learning.judged_run(similarity, evidence, every, labels)
-        return compare(runs, truth, baseline="plain")
+                name, similarity = self.title(number), self._load(number, snapshot)
+            runs[name] = learning.judged_run(similarity, evidence, every, labels)
+        return runs, truth, evidence
 
     # -- the registry ------------------------------------------------------------
 
@@ -239,4 +275,33 @@ class Modelling:
         plain = self._snapshot().plain
         return self._store.models.import_(
             source, space=None if plain is None else plain.space.fingerprint
+        )
+
+    def packed(self, model: int | str) -> bytes:
+        """A model with its card as the bytes of one file."""
+        return self._store.models.packed(self.number(model))
+
+    def take(self, data: bytes) -> Model:
+        """Add a model from such bytes, once it has been shown that it can rank here."""
+        plain = self._snapshot().plain
+        if plain is None:
+            raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
+        space = plain.space
+        try:
+            arrays, envelope = self._store.models.unpacked(
+                data, "this file", space=space.fingerprint
+            )
+        except DataProblem as error:
+            raise BadInput(str(error)) from None
+        name, card = envelope["name"], envelope["card"]
+        try:
+            similarity = SIMILARITIES[card["kind"]].from_arrays(space, arrays, card["similarity"])
+            ranks = similarity.surrogate(np.ones(space.dim, np.float32))
+            usable = ranks.vector.shape == (space.dim,) and isinstance(card.get("guard", {}), dict)
+        except (LikewiseError, LookupError, TypeError, ValueError, AttributeError):
+            usable = False
+        if not usable or not isinstance(name, str) or len(name) > 200:
+            raise BadInput("This file holds no model that can rank here; give what export wrote.")
+        return self._store.models.add(
+            name, arrays, {**card, "imported": True}, space=space.fingerprint
         )

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from likewise.server.apart import learn_apart, map_apart
 from likewise.server.events import Hub
-from likewise.server.learning import learn_apart
 from likewise.server.watched import Watched
 from likewise.store import Job
 from likewise.types import BadInput, LikewiseError, NotFound
@@ -128,7 +128,22 @@ def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) 
     return sentence
 
 
-KINDS: dict[str, Work] = {"index": index_folder, "learn": learn_model, "demo": draw_demo}
+def draw_map(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
+    """Lay out the map of the generation that answers searches, and keep it."""
+    running.progress(0, 1, "Drawing the map.")
+    made = map_apart(collection, running.should_stop)
+    if made is None:
+        return "Stopped; the map is drawn when somebody looks at it again."
+    collection.layouts.keep_map(made)
+    return f"The map shows {len(made.ids):,} picture{'' if len(made.ids) == 1 else 's'}."
+
+
+KINDS: dict[str, Work] = {
+    "index": index_folder,
+    "learn": learn_model,
+    "demo": draw_demo,
+    "map": draw_map,
+}
 TAKES_IN = ("index", "demo")
 """Kinds that bring pictures in: one of them at a time, and a paused one goes on."""
 

@@ -19,6 +19,7 @@ from likewise.store.items import Items
 from likewise.store.jobs import Jobs
 from likewise.store.judgement_log import JudgementLog
 from likewise.store.lock import WriterLock
+from likewise.store.maps import Maps
 from likewise.store.models import Models
 from likewise.store.segments import Segments
 from likewise.store.sessions import Sessions
@@ -43,8 +44,10 @@ class Store:
         The log of judgements; query pictures kept by hash.
     models, spaces
         Learned models; fitted spaces.
-    jobs, sessions, settings, thumbnails
-        Long work; target search; names and values; the cache of small pictures.
+    jobs, sessions, settings
+        Long work; target search; names and values.
+    thumbnails, maps
+        The caches of small pictures, and of the map that shows them all.
     """
 
     def __init__(self, folder: Path, catalogue: Catalogue, lock: WriterLock | None) -> None:
@@ -55,6 +58,7 @@ class Store:
         self.items = Items(catalogue, self.words)
         self.segments = Segments(catalogue, folder)
         self.thumbnails = Thumbnails(folder)
+        self.maps = Maps(folder)
         self.contents = Contents(catalogue, self.words, self.texts, self.segments, self.thumbnails)
         self.generations = Generations(catalogue, folder)
         self.judgements = JudgementLog(catalogue, self.items)
@@ -113,7 +117,7 @@ class Store:
         with plain_errors(self.folder):
             for part in (
                 self.segments, self.generations, self.models, self.spaces, self.uploads,
-                self.thumbnails,
+                self.thumbnails, self.maps,
             ):  # fmt: skip
                 part.sweep()
             if any(job.state == "running" for job in self.jobs.all(limit=-1)):

@@ -21,7 +21,7 @@ Id = Annotated[int, Path(ge=1, le=10**9)]
 
 def model_out(model: Model, active: int | None) -> dict[str, Any]:
     """A model as JSON values; numbers that JSON does not know become null."""
-    card = _finite(json.loads(json.dumps(dict(model.card), default=str)))
+    card = finite(json.loads(json.dumps(dict(model.card), default=str)))
     return {
         "id": model.id,
         "name": model.name,
@@ -31,15 +31,17 @@ def model_out(model: Model, active: int | None) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """JSON knows no NaN: what could not be measured is null."""
     if isinstance(value, dict):
-        return {key: _finite(v) for key, v in value.items()}
-    if isinstance(value, list):
-        return [_finite(v) for v in value]
+        return {key: finite(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _active(here: Here) -> int | None:
+def active_id(here: Here) -> int | None:
+    """The number of the model that ranks, None for plain similarity."""
     active = here.collection.models.active()
     return None if active is None else active.id
 
@@ -47,14 +49,14 @@ def _active(here: Here) -> int | None:
 @router.get("/models", response_model=list[ModelOut])
 def models(here: Here) -> list[dict[str, Any]]:
     """Every model, newest first."""
-    active = _active(here)
+    active = active_id(here)
     return [model_out(m, active) for m in reversed(here.collection.models.all())]
 
 
 @router.get("/models/{model}", response_model=ModelOut)
 def model(model: Id, here: Here) -> dict[str, Any]:
     """One model with its card: how it was made, and what the guard said."""
-    return model_out(here.collection.store.models.get(model), _active(here))
+    return model_out(here.collection.store.models.get(model), active_id(here))
 
 
 class LearnIn(Strict):
@@ -94,7 +96,7 @@ def activate(model: Id, asked: ActivateIn, here: Here, key: Key = None) -> dict[
     """Let a model rank everyone's searches, if its guard let it pass."""
 
     def act() -> dict[str, Any]:
-        before = _active(here)
+        before = active_id(here)
         done = here.collection.models.activate(model, person=asked.person, force=asked.force)
         return {"model": done.model, "previous": before}
 
@@ -114,7 +116,7 @@ def rollback(asked: RollbackIn, here: Here, key: Key = None) -> dict[str, Any]:
     """Go back to what ranked before."""
 
     def act() -> dict[str, Any]:
-        before = _active(here)
+        before = active_id(here)
         done = here.collection.models.rollback(person=asked.person)
         return {"model": done.model, "previous": before}
 

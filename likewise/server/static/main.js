@@ -14,6 +14,7 @@ import { Viewer } from "/static/parts/viewer.js";
 import { Home } from "/static/screens/home.js";
 import { Results } from "/static/screens/results.js";
 import { Teach } from "/static/screens/teach.js";
+import { Models } from "/static/screens/models.js";
 import { Jobs } from "/static/screens/jobs.js";
 
 // A further screen is one line here, one in the header, and one in the server's list.
@@ -21,6 +22,7 @@ const SCREENS = {
   "/": ["likewise", Home],
   "/results": ["Results · likewise", Results],
   "/teach": ["Teach · likewise", Teach],
+  "/models": ["Models · likewise", Models],
   "/jobs": ["Jobs and problems · likewise", Jobs],
 };
 
@@ -33,6 +35,7 @@ function App() {
     { keys: ["/"], shown: "/", says: "to the search box", run: () => document.querySelector("#words")?.focus() },
     { keys: ["h"], shown: "H", says: "home", run: () => go("/") },
     { keys: ["t"], shown: "T", says: "teach", run: () => go("/teach") },
+    { keys: ["o"], shown: "O", says: "models", run: () => go("/models") },
     { keys: ["j"], shown: "J", says: "jobs and problems", run: () => go("/jobs") },
   ]);
   return html`

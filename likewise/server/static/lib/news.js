@@ -4,6 +4,8 @@ import { signal } from "/static/lib/signal.js";
 import { say } from "/static/lib/toasts.js";
 
 export const jobs = signal([]);
+// The map is drawn for whoever looks at it; nobody started it, so it is no job among the others.
+export const mapJob = signal(null);
 export const status = signal(null);
 // These rise; who shows something that may have changed looks again.
 export const ticks = { collection: signal(0), judgements: signal(0), model: signal(0) };
@@ -34,8 +36,14 @@ function notice(id) {
 }
 
 function take(job) {
+  if (job.kind === "map") { mapJob.value = job; return; }
   const rest = jobs.value.filter((j) => j.id !== job.id);
   jobs.value = [job, ...rest].sort((a, b) => b.id - a.id);
+}
+
+// Which model ranks concerns every open page, whoever changed it.
+function announce(model) {
+  say(model === null ? "Searches are ranked by plain similarity now." : `Model ${model} ranks searches now.`);
 }
 
 function listen() {
@@ -50,7 +58,7 @@ function listen() {
   on("job", take);
   on("collection", () => { ticks.collection.value += 1; look(); });
   on("judgements", () => { ticks.judgements.value += 1; });
-  on("model", () => { ticks.model.value += 1; look(); });
+  on("model", (news) => { ticks.model.value += 1; announce(news.model); look(); });
   stream.onerror = () => {
     if (connection.value === "up") connection.value = "lost";
     if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 2000);

@@ -8,7 +8,7 @@ import { selectAll, selectNone, selected } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { FocusedInput } from "/static/parts/focused.js";
 
-export function SelectionBar({ results, judge, add }) {
+export function SelectionBar({ results, judge, add, open }) {
   const chosen = useSignal(selected);
   const [tagging, setTagging] = useState(false);
   const order = results.map((r) => r.item);
@@ -46,6 +46,7 @@ export function SelectionBar({ results, judge, add }) {
       <button class="no" onClick=${() => judge(picked, false)}>✗ Not this</button>`}
     ${add && html`<button onClick=${() => add(items, 1)} title="Add to the query as wanted">+ More like these</button>
       <button onClick=${() => add(items, -1)} title="Add to the query as unwanted">− Less like these</button>`}
+    ${open && picked.length === 1 && html`<button onClick=${() => open(picked[0])}>View</button>`}
     ${tagging
       ? html`<form onSubmit=${tag}><${FocusedInput} name="tag" aria-label="Tag" maxlength="100" /><button>Tag</button></form>`
       : html`<button onClick=${() => setTagging(true)}>Tag …</button>`}
