@@ -20,10 +20,7 @@ export class MapView {
       dropped: (page) => this.painter?.dropped(page),
     });
     this.density = data.density(getComputedStyle(host).getPropertyValue("--accent").trim());
-    this.overlay = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    this.overlay.setAttribute("aria-hidden", "true");
-    this.path = document.createElementNS("http://www.w3.org/2000/svg", "polygon");
-    this.overlay.append(this.path);
+    this.path = host.querySelector("polygon"); // the line of the lasso
     this.measure();
     this.view = this.read(at) || this.fitting();
     this.watching = new ResizeObserver(() => { this.measure(); this.fit(); this.redraw(); });
@@ -40,7 +37,6 @@ export class MapView {
       this.canvas = Object.assign(document.createElement("canvas"), { role: "img" });
       this.canvas.setAttribute("aria-label", `${this.data.count} pictures, the similar near each other`);
       this.host.prepend(this.canvas);
-      this.host.append(this.overlay);
       return this.canvas;
     };
     const plain = () => { if (!this.closed) this.use(canvasPainter(fresh(), this.pages)); };
@@ -280,6 +276,6 @@ export class MapView {
     this.watching.disconnect();
     this.painter?.close();
     this.pages.close();
-    this.host.replaceChildren();
+    this.canvas?.remove();
   }
 }
