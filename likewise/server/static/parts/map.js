@@ -81,7 +81,7 @@ function Map_({ data, acts, at, moved }) {
   return html`<div class="map">
     <div class="map-tools" role="toolbar" aria-label="Map">
       ${say("+", () => view.current.zoom(2), "Nearer")} ${say("−", () => view.current.zoom(0.5), "Farther")}
-      ${say("⤢ All", () => view.current.whole(), "The whole map")}
+      <button onClick=${() => view.current.whole()}>Whole map</button>
       <button aria-pressed=${lasso ? "true" : "false"} onClick=${() => setLasso(!lasso)}
         title="Draw around pictures to select them (or hold shift and drag)">◌ Lasso</button>
       <button onClick=${() => choose(inView, false)} disabled=${!inView.length}>Select all in view</button>
