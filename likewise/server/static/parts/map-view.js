@@ -86,6 +86,8 @@ export class MapView {
       shade: Math.max(0, Math.min(0.55, (this.data.bits - level) * 0.14)),
       picked: chosen.size ? (i) => chosen.has(this.data.ids[i]) : () => false,
     });
+    this.painted = (this.painted || 0) + 1;
+    this.host.dataset.frames = this.painted;
     this.host.dataset.level = level;
     this.host.dataset.shown = items.length;
     if (!this.told.first && items.some(({ i }) => this.pages.get(this.pages.pageOf(i)))) {
