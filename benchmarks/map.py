@@ -1,4 +1,4 @@
-"""The map in a real browser without a GPU: frames a second while it is dragged, memory, first picture.
+"""The map in a real browser without a GPU: frames while it is dragged, memory, first picture.
 
 python -m benchmarks.map                   10,000 and 100,000 pictures
 python -m benchmarks.map --items 10000     one size alone

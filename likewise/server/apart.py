@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,15 @@ LOOK = 0.1
 
 
 def learn_apart(
-    collection: Collection, objective: str, should_stop: Callable[[], bool]
+    collection: Collection,
+    objective: str,
+    should_stop: Callable[[], bool],
+    settings: Mapping[str, Any] | None = None,
 ) -> Prepared | None:
     """What a child process learned from the judgements; None where it was stopped."""
-    found: Prepared | None = _apart(collection, _learn, (objective,), should_stop)
+    found: Prepared | None = _apart(
+        collection, _learn, (objective, dict(settings or {})), should_stop
+    )
     return found
 
 
@@ -31,8 +36,8 @@ def map_apart(collection: Collection, should_stop: Callable[[], bool]) -> Collec
     return found
 
 
-def _learn(collection: Collection, objective: str) -> Prepared:
-    return collection.models.prepare(objective)
+def _learn(collection: Collection, objective: str, settings: dict[str, Any]) -> Prepared:
+    return collection.models.prepare(objective, settings=settings)
 
 
 def _draw_map(collection: Collection) -> CollectionMap:

@@ -21,6 +21,7 @@ from likewise.store.judgement_log import JudgementLog
 from likewise.store.lock import WriterLock
 from likewise.store.maps import Maps
 from likewise.store.models import Models
+from likewise.store.scratch import Scratch
 from likewise.store.segments import Segments
 from likewise.store.sessions import Sessions
 from likewise.store.settings import Settings
@@ -46,8 +47,8 @@ class Store:
         Learned models; fitted spaces.
     jobs, sessions, settings
         Long work; target search; names and values.
-    thumbnails, maps
-        The caches of small pictures, and of the map that shows them all.
+    thumbnails, maps, scratch
+        Caches: small pictures, the map that shows them all, unfinished work.
     """
 
     def __init__(self, folder: Path, catalogue: Catalogue, lock: WriterLock | None) -> None:
@@ -67,6 +68,7 @@ class Store:
         self.spaces = SpaceFiles(catalogue, folder)
         self.jobs = Jobs(catalogue)
         self.sessions = Sessions(catalogue)
+        self.scratch = Scratch(folder, write=lock is not None)
 
     @classmethod
     def open(

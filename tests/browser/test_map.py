@@ -1,4 +1,4 @@
-"""The map on Home: pictures near their like; drag, zoom, click, lasso, and a list that does it all."""
+"""The map on Home: drag, zoom, click, lasso, and a list of what is in view that does it all."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def colours(page) -> int:
           to.getContext('2d').drawImage(await createImageBitmap(from), 0, 0, 200, 100);
           const d = to.getContext('2d').getImageData(0, 0, 200, 100).data;
           const seen = new Set();
-          for (let i = 0; i < d.length; i += 4) seen.add((d[i] >> 4) + ',' + (d[i+1] >> 4) + ',' + (d[i+2] >> 4));
+          for (let i = 0; i < d.length; i += 4) {
+            seen.add([d[i] >> 4, d[i + 1] >> 4, d[i + 2] >> 4].join());
+          }
           return seen.size;
         }"""
     )
@@ -140,16 +142,14 @@ def test_a_click_searches_for_the_picture(the_map):
           const { loadMap } = await import('/static/lib/map-data.js');
           const about = await (await fetch('/api/v1/map')).json();
           const data = await loadMap(about);
-          const host = document.querySelector('.map-host');
-          const [x, y, zoom] = new URLSearchParams(location.search).get('at').split(',').map(Number);
+          const at = new URLSearchParams(location.search).get('at');
+          const [x, y, zoom] = at.split(',').map(Number);
           const one = data.shown([0, 0, 1, 1], data.level(2 ** zoom))[7];
           return [data.ids[one.i], (one.x - x) * 2 ** zoom, (one.y - y) * 2 ** zoom];
         }"""
     )
     item, dx, dy = name
-    the_map.mouse.click(
-        box["x"] + box["width"] / 2 + dx, box["y"] + box["height"] / 2 + dy
-    )
+    the_map.mouse.click(box["x"] + box["width"] / 2 + dx, box["y"] + box["height"] / 2 + dy)
     the_map.wait_for_url(f"**/results?like={int(item)}")
     the_map.wait_for_selector('ul[aria-label="Results"] .card')
 

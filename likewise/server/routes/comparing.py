@@ -16,7 +16,7 @@ from starlette.responses import Response
 from likewise.collection.changes import curves
 from likewise.server.errors import refusals
 from likewise.server.routes.layouts import OCTETS
-from likewise.server.routes.models import active_id, finite, model_out
+from likewise.server.routes.models import all_active, finite, model_out
 from likewise.server.routes.uploads import BODY
 from likewise.server.schemas import Line, ModelName, ModelOut, Strict
 from likewise.server.served import Here, Key
@@ -49,7 +49,7 @@ async def import_(request: Request, here: Here, key: Key = None) -> dict[str, An
 
 def _take(data: bytes, here: Here, key: str | None) -> dict[str, Any]:
     def act() -> dict[str, Any]:
-        return model_out(here.collection.models.take(data), active_id(here))
+        return model_out(here.collection.models.take(data), all_active(here))
 
     answer: dict[str, Any] = here.replay.once(key, "import", hashlib.sha256(data).hexdigest(), act)
     here.hub.publish("collection", {"model": answer["id"]})

@@ -7,8 +7,9 @@ import math
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
+from likewise.collection.modelling import DEFAULT, slot_of
 from likewise.server.errors import refusals
 from likewise.server.jobs import as_json
 from likewise.server.schemas import JobOut, Line, ModelOut, Strict
@@ -19,13 +20,14 @@ router = APIRouter(tags=["models"], responses=refusals())
 Id = Annotated[int, Path(ge=1, le=10**9)]
 
 
-def model_out(model: Model, active: int | None) -> dict[str, Any]:
+def model_out(model: Model, active: set[int]) -> dict[str, Any]:
     """A model as JSON values; numbers that JSON does not know become null."""
     card = finite(json.loads(json.dumps(dict(model.card), default=str)))
     return {
         "id": model.id,
         "name": model.name,
-        "active": model.id == active,
+        "slot": slot_of(model),
+        "active": model.id in active,
         "made": model.made,
         "card": card,
     }
@@ -40,30 +42,39 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def active_id(here: Here) -> int | None:
-    """The number of the model that ranks, None for plain similarity."""
-    active = here.collection.models.active()
+def active_id(here: Here, slot: str = DEFAULT) -> int | None:
+    """The number of the active model of a slot, None for none."""
+    active = here.collection.models.active(slot)
     return None if active is None else active.id
+
+
+def all_active(here: Here) -> set[int]:
+    """Numbers of the models that are active in any slot."""
+    return set(here.collection.models.all_active().values())
 
 
 @router.get("/models", response_model=list[ModelOut])
 def models(here: Here) -> list[dict[str, Any]]:
     """Every model, newest first."""
-    active = active_id(here)
+    active = all_active(here)
     return [model_out(m, active) for m in reversed(here.collection.models.all())]
 
 
 @router.get("/models/{model}", response_model=ModelOut)
 def model(model: Id, here: Here) -> dict[str, Any]:
     """One model with its card: how it was made, and what the guard said."""
-    return model_out(here.collection.store.models.get(model), active_id(here))
+    return model_out(here.collection.store.models.get(model), all_active(here))
 
 
 class LearnIn(Strict):
     """How to learn."""
 
-    objective: Literal["bilinear", "top-precision"] = "bilinear"
+    objective: Literal["bilinear", "top-precision", "clicks"] = "bilinear"
     activate: bool = False
+    propensity: Annotated[float, Field(ge=0, le=5)] = Field(
+        0.0, description="for clicks: at place r results are looked at with chance r ** -propensity"
+    )
+    more: bool = Field(False, description="for clicks: go on from the active words model")
     person: Line = ""
 
 
@@ -85,7 +96,7 @@ class ActivateIn(Strict):
 
 
 class Activated(BaseModel):
-    """What ranks now: a model's number, or null for plain similarity."""
+    """What ranks now, or reads words: a model's number, or null for none."""
 
     model: int | None
     previous: int | None
@@ -96,19 +107,21 @@ def activate(model: Id, asked: ActivateIn, here: Here, key: Key = None) -> dict[
     """Let a model rank everyone's searches, if its guard let it pass."""
 
     def act() -> dict[str, Any]:
-        before = active_id(here)
+        before = active_id(here, slot_of(here.collection.store.models.get(model)))
         done = here.collection.models.activate(model, person=asked.person, force=asked.force)
         return {"model": done.model, "previous": before}
 
     answer: dict[str, Any] = here.replay.once(key, f"activate {model}", asked.model_dump(), act)
-    here.hub.publish("model", answer)
+    slot = slot_of(here.collection.store.models.get(model))
+    here.hub.publish("model", {**answer, "slot": slot})
     return answer
 
 
 class RollbackIn(Strict):
-    """Who wants it."""
+    """Who wants it, and of which slot."""
 
     person: Line = ""
+    slot: Literal["default", "words"] = "default"
 
 
 @router.post("/models/rollback", response_model=Activated)
@@ -116,10 +129,10 @@ def rollback(asked: RollbackIn, here: Here, key: Key = None) -> dict[str, Any]:
     """Go back to what ranked before."""
 
     def act() -> dict[str, Any]:
-        before = active_id(here)
-        done = here.collection.models.rollback(person=asked.person)
+        before = active_id(here, asked.slot)
+        done = here.collection.models.rollback(person=asked.person, slot=asked.slot)
         return {"model": done.model, "previous": before}
 
     answer: dict[str, Any] = here.replay.once(key, "rollback", asked.model_dump(), act)
-    here.hub.publish("model", answer)
+    here.hub.publish("model", {**answer, "slot": asked.slot})
     return answer

@@ -42,8 +42,10 @@ function take(job) {
 }
 
 // Which model ranks concerns every open page, whoever changed it.
-function announce(model) {
-  say(model === null ? "Searches are ranked by plain similarity now." : `Model ${model} ranks searches now.`);
+function announce({ model, slot }) {
+  const words = slot === "words";
+  if (model === null) say(words ? "Words are looked up as they are written now." : "Searches are ranked by plain similarity now.");
+  else say(words ? `Model ${model} reads words now.` : `Model ${model} ranks searches now.`);
 }
 
 function listen() {
@@ -58,7 +60,7 @@ function listen() {
   on("job", take);
   on("collection", () => { ticks.collection.value += 1; look(); });
   on("judgements", () => { ticks.judgements.value += 1; });
-  on("model", (news) => { ticks.model.value += 1; announce(news.model); look(); });
+  on("model", (news) => { ticks.model.value += 1; announce(news); look(); });
   stream.onerror = () => {
     if (connection.value === "up") connection.value = "lost";
     if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 2000);

@@ -20,28 +20,34 @@ export function Models({ params }) {
   const at = useSignal(status);
   const wanted = Number(params.get("model")) || 0;
   const shown = models.find((m) => m.id === wanted) || (wanted ? null : models.find((m) => m.active) || models[0]);
-  const active = models.find((m) => m.active);
-  const back = () => post("/models/rollback", {}).catch(complain);
+  const active = models.find((m) => m.active && !readsWords(m));
+  const reader = models.find((m) => m.active && readsWords(m));
+  const back = (slot) => post("/models/rollback", { slot }).catch(complain);
   return html`<section class="models">
     <h1>Models</h1>
     <p class="buttons"><span>Searches are ranked by <b>${active ? `model ${active.id} ${active.name}` : at?.model || "plain similarity"}</b>.</span>
-      <button onClick=${back} disabled=${!active}>Roll back</button> <${Import} /></p>
+      <button onClick=${() => back("default")} disabled=${!active}>Roll back</button> <${Import} /></p>
+    ${reader && html`<p class="buttons"><span>Words are read by <b>model ${reader.id} ${reader.name}</b>.</span>
+      <button onClick=${() => back("words")}>Roll words back</button></p>`}
     ${models.length === 0
       ? html`<div class="empty"><h2>No model yet</h2><p>Mark results, or <${Link} to="/teach">teach<//>; then learn. What is learned is
           listed here with how well it does.</p></div>`
       : html`<${List} models=${models} shown=${shown} />`}
     ${wanted > 0 && !shown && models.length > 0 && html`<p class="error" role="alert">There is no model ${wanted}.</p>`}
     ${shown && html`<${Card} key=${shown.id} model=${shown} />`}
-    ${models.length > 0 && html`<${Compare} models=${models} params=${params} />`}
+    ${models.length > 0 && html`<${Compare} models=${models.filter((m) => !readsWords(m))} params=${params} />`}
   </section>`;
 }
+
+const readsWords = (model) => String(model.card.kind || "").startsWith("clicks");
+const atWork = (model) => (readsWords(model) ? "reads words now" : "ranks now");
 
 function List({ models, shown }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="List of models"><table class="modellist">
     <thead><tr><th scope="col">Model</th><th scope="col">Taught by</th><th scope="col">Guard</th><th scope="col">Made</th></tr></thead>
     <tbody>${models.map((m) => html`<tr key=${m.id} class=${m === shown ? "shown" : ""}>
       <th scope="row"><${Link} to="/models" params=${new URLSearchParams({ model: m.id })} aria-current=${m === shown ? "true" : null}>${m.id} ${m.name}<//>
-        ${m.active && html` <span class="tag">ranks now</span>`}${m.card.imported && html` <span class="tag quiet">imported</span>`}</th>
+        ${m.active && html` <span class="tag">${atWork(m)}</span>`}${m.card.imported && html` <span class="tag quiet">imported</span>`}</th>
       <td>${taught(m.card)}</td>
       <td>${m.card.guard ? (m.card.guard.passed ? "let it pass" : "keeps it back") : "did not look"}</td>
       <td>${ago(m.made)}</td></tr>`)}</tbody></table></div>`;
@@ -55,6 +61,7 @@ function Card({ model }) {
   const guard = card.guard;
   const rows = Array.isArray(card.held_out) ? card.held_out : [];
   const judged = rows.some((r) => r.judged_map !== undefined);
+  const before = rows.find((r) => typeof r.difference !== "number")?.method || "plain";
   const facts = [
     ["Kind", [...new Set([card.objective, card.kind])].filter(Boolean).join(", ")],
     ["Taught by", taught(card)],
@@ -72,10 +79,10 @@ function Card({ model }) {
     <dl class="facts">${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     ${rows.length > 0 && html`<h3>On queries it had not seen</h3>
       <div class="plots"><${Bars} rows=${rows} /><${Curves} curves=${card.curves} />
-        <${Differences} rows=${rows} by=${judged ? "judged_map" : "map"} baseline="plain" /><${Heat} table=${card.word_table} /></div>
+        <${Differences} rows=${rows} by=${judged ? "judged_map" : "map"} baseline=${before} /><${Heat} table=${card.word_table} /></div>
       <${Numbers} rows=${rows} />`}
     ${!rows.length && card.word_table && html`<div class="plots"><${Heat} table=${card.word_table} /></div>`}
-    ${card.changes && html`<${Changes} changes=${card.changes} before="plain" after="this model" />`}
+    ${card.changes && html`<${Changes} changes=${card.changes} before=${before} after="this model" />`}
   </section>`;
 }
 
@@ -95,7 +102,7 @@ function Acts({ model }) {
   };
   const passed = model.card.guard?.passed;
   return html`<p class="buttons">
-    ${model.active ? html`<span class="tag">ranks now</span>`
+    ${model.active ? html`<span class="tag">${atWork(model)}</span>`
       : passed ? html`<button class="main" onClick=${() => activate(false)}>Activate</button>`
         : html`<button onClick=${() => setAsking(true)}>Activate anyway …</button>`}
     <button onClick=${save}>Export</button>
