@@ -161,7 +161,7 @@ def drag(page: Any, seconds: float) -> float:
 
 def look(report: Report, browser: Any, address: str, painter: str, items: int) -> None:
     """The rows of one painter: the whole map, then from near."""
-    seconds = 1.0 if report.quick else 5.0
+    seconds = 0.5 if report.quick else 5.0
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     try:
         if painter == "canvas":
@@ -196,7 +196,7 @@ def look(report: Report, browser: Any, address: str, painter: str, items: int) -
 
 
 def main(report: Report) -> None:
-    sizes = (300,) if report.quick else report.settings.get("items") or (10_000, 100_000)
+    sizes = (80,) if report.quick else report.settings.get("items") or (10_000, 100_000)
     for items in sizes:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) / "pictures"

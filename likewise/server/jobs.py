@@ -25,6 +25,8 @@ TELL_EVERY = 0.5
 """Seconds between two reports of one job."""
 RECENT = 10.0
 """Seconds over which the rate is taken."""
+PAGES = 4
+"""Pages of the map that are there when somebody looks: those that are seen from afar."""
 PATIENCE = 15.0
 """Seconds that a stopping server waits for its jobs to come to a good end."""
 
@@ -138,6 +140,9 @@ def draw_map(collection: Watched, running: Running, payload: dict[str, Any]) -> 
     if made is None:
         return "Stopped; the map is drawn when somebody looks at it again."
     collection.layouts.keep_map(made)
+    for name in made.pages[:PAGES]:
+        if not running.should_stop():
+            collection.layouts.page(name)
     return f"The map shows {len(made.ids):,} picture{'' if len(made.ids) == 1 else 's'}."
 
 
