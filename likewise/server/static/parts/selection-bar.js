@@ -2,11 +2,13 @@
 import { html, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { call, newKey } from "/static/lib/api.js";
-import { plural } from "/static/lib/format.js";
+import { count, plural } from "/static/lib/format.js";
 import { useKeys } from "/static/lib/keys.js";
 import { selectAll, selectNone, selected } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { FocusedInput } from "/static/parts/focused.js";
+
+const MOST = 10000; // pictures that the server tags or exports at a time
 
 export function SelectionBar({ results, judge, add, open }) {
   const chosen = useSignal(selected);
@@ -40,6 +42,8 @@ export function SelectionBar({ results, judge, add, open }) {
       setTimeout(() => URL.revokeObjectURL(file), 10000);
     } catch (error) { complain(error); }
   };
+  const many = items.length > MOST;
+  const limit = many ? `At most ${count(MOST)} pictures at a time` : "";
   return html`<div class="selection-bar" role="toolbar" aria-label="Selected pictures">
     <b>${plural(items.length, "picture")} selected</b>
     ${judge && html`<button class="yes" onClick=${() => judge(picked, true)}>✓ Relevant</button>
@@ -49,8 +53,8 @@ export function SelectionBar({ results, judge, add, open }) {
     ${open && picked.length === 1 && html`<button onClick=${() => open(picked[0])}>View</button>`}
     ${tagging
       ? html`<form onSubmit=${tag}><${FocusedInput} name="tag" aria-label="Tag" maxlength="100" /><button>Tag</button></form>`
-      : html`<button onClick=${() => setTagging(true)}>Tag …</button>`}
-    <button onClick=${save}>Export CSV</button>
+      : html`<button disabled=${many} title=${limit} onClick=${() => setTagging(true)}>Tag …</button>`}
+    <button disabled=${many} title=${limit} onClick=${save}>Export CSV</button>
     <button onClick=${() => selectAll(order)}>All</button>
     <button onClick=${selectNone}>None</button>
   </div>`;
