@@ -20,6 +20,7 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
 def the_map(page, served, faults):
     # Without a GPU the browser itself reads every frame back, and its driver says so.
     faults.allowed = ("GPU stall due to ReadPixels",)
+    page.add_init_script("localStorage.setItem('likewise-map', 'webgl')")
     page.goto(served.address)
     page.goto(f"{served.base}/?view=map")
     ready(page)
@@ -219,6 +220,20 @@ def test_without_webgl_the_plain_canvas_draws_the_same(page, served):
     drag(page, AROUND)
     assert chosen(page) == 80
     assert page.evaluate("!globalThis.PIXI")  # the library is not even fetched
+
+
+def test_webgl_without_a_gpu_gives_way_to_the_plain_canvas(page, served):
+    page.goto(served.address)
+    page.goto(f"{served.base}/?view=map")
+    ready(page)
+    software = page.evaluate(
+        """() => {
+          const gl = document.createElement('canvas').getContext('webgl2');
+          const told = gl?.getExtension('WEBGL_debug_renderer_info');
+          return !told || /swiftshader|llvmpipe/i.test(gl.getParameter(told.UNMASKED_RENDERER_WEBGL));
+        }"""
+    )
+    assert fact(page, "painter") == ("canvas" if software else "webgl")
 
 
 def test_a_lost_webgl_context_is_made_up_for(the_map):

@@ -17,9 +17,9 @@ def test_the_benchmark_runs(tmp_path, browser):
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert [r["method"] for r in rows] == [
         "drawing the map",
-        "webgl, whole map",
-        "webgl, near",
         "canvas, whole map",
         "canvas, near",
+        "webgl, whole map",
+        "webgl, near",
     ]
     assert all(r["fps"] > 0 and r["rss_mib"] > 0 and r["shown"] > 0 for r in rows[1:])

@@ -11,6 +11,19 @@ const STILL = 250; // milliseconds without a move after which the list of what i
 const CLICK = 5; // pixels that a click may slip
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+// WebGL that is reckoned by the processor is there, but the plain canvas is several times faster.
+// Who knows better puts "webgl" or "canvas" under "likewise-map" into the browser's storage.
+function webglIsWorthIt() {
+  const wanted = localStorage.getItem("likewise-map");
+  if (wanted === "canvas") return false;
+  const probe = document.createElement("canvas").getContext("webgl2");
+  if (!probe) return false;
+  const told = probe.getExtension("WEBGL_debug_renderer_info");
+  const drawnBy = String(probe.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : probe.RENDERER));
+  probe.getExtension("WEBGL_lose_context")?.loseContext();
+  return wanted === "webgl" || !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(drawnBy);
+}
+
 export class MapView {
   // told: { click(i, more), drawn(line, more), settled(where, box) }
   constructor(host, data, at, told) {
@@ -40,9 +53,7 @@ export class MapView {
       return this.canvas;
     };
     const plain = () => { if (!this.closed) this.use(canvasPainter(fresh(), this.pages)); };
-    const probe = document.createElement("canvas").getContext("webgl2");
-    if (!probe) { plain(); return; }
-    probe.getExtension("WEBGL_lose_context")?.loseContext();
+    if (!webglIsWorthIt()) { plain(); return; }
     try {
       const painter = await pixiPainter(fresh(), this.pages, { lost: () => { this.painter = null; plain(); } });
       if (this.closed) painter.close();
