@@ -230,7 +230,8 @@ def test_webgl_without_a_gpu_gives_way_to_the_plain_canvas(page, served):
         """() => {
           const gl = document.createElement('canvas').getContext('webgl2');
           const told = gl?.getExtension('WEBGL_debug_renderer_info');
-          return !told || /swiftshader|llvmpipe/i.test(gl.getParameter(told.UNMASKED_RENDERER_WEBGL));
+          const name = told ? gl.getParameter(told.UNMASKED_RENDERER_WEBGL) : '';
+          return !told || /swiftshader|llvmpipe/i.test(name);
         }"""
     )
     assert fact(page, "painter") == ("canvas" if software else "webgl")
