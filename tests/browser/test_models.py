@@ -28,10 +28,10 @@ def school(made, tmp_path_factory):
             collection.teaching.mark(collection.query(query), others[:3], True, **who)
             collection.teaching.mark(collection.query(query), others[3:], False, **who)
         ready = collection.models.prepare()
-        table = {"values": [[0.0, -0.5], [1.0, 2.0]], "title": "What a word adds"}
+        table = [{"bin": 0, "words": 40, "idf": 2.5, "table": [[0.0, -0.5], [1.0, 2.0]]}]
         for name, guard, more in (
             ("first", PASSED, {}),
-            ("second", BACK, {"word_table": table}),
+            ("second", BACK, {"table": table}),
             ("third", PASSED, {}),
         ):
             card = {**ready.card, "guard": guard, **more}
@@ -88,7 +88,8 @@ def test_the_card_has_plots_and_numbers(models, school):
 
 def test_a_word_table_is_drawn_where_a_model_has_one(models, school):
     show(models, school, "?model=2")
-    heat = models.locator(".plot", has_text="What a word adds")
+    heat = models.locator(".plot", has_text="The word table")
+    assert "40 words, idf 2.5" in heat.inner_text()
     assert heat.locator("rect.warm").count() == 3
     assert heat.locator("rect.cold").count() == 1
 

@@ -45,7 +45,6 @@ def status(here: Here) -> dict[str, Any]:
         "server": here.id,
         "version": likewise.__version__,
         "name": here.collection.folder.name,
-        "same_object": False,
     }
 
 

@@ -43,9 +43,11 @@ function take(job) {
 
 // Which model ranks concerns every open page, whoever changed it.
 function announce({ model, slot }) {
-  const words = slot === "words";
-  if (model === null) say(words ? "Words are looked up as they are written now." : "Searches are ranked by plain similarity now.");
-  else say(words ? `Model ${model} reads words now.` : `Model ${model} ranks searches now.`);
+  const [plain, taught] = {
+    words: ["Words are looked up as they are written now.", `Model ${model} reads words now.`],
+    "same-object": ["Same-object search counts shared words now.", `Model ${model} finds the same object now.`],
+  }[slot] || ["Searches are ranked by plain similarity now.", `Model ${model} ranks searches now.`];
+  say(model === null ? plain : taught);
 }
 
 function listen() {

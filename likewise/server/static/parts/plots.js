@@ -67,20 +67,29 @@ export function Differences({ rows, by, baseline }) {
 
 export const pValue = (p) => (!isNumber(p) ? "–" : p < 0.001 ? "< 0.001" : `= ${p.toFixed(3)}`);
 
-// A table of numbers as a grid of shades: what a word's count in the query and in a picture adds.
-export function Heat({ table }) {
-  const values = table?.values;
-  if (!Array.isArray(values) || !values.length || !Array.isArray(values[0])) return null;
-  const most = Math.max(1e-9, ...values.flat().filter(isNumber).map(Math.abs));
-  const cell = 26;
-  const [width, height] = [values[0].length * cell + 30, values.length * cell + 30];
-  return html`<figure class="plot"><figcaption>${table.title || "The word table"}</figcaption>
-    <svg viewBox="0 0 ${width} ${height}" role="img" aria-label=${`${table.title || "The word table"}: ${values.length} by ${values[0].length} numbers`}>
-      ${values.map((row, y) => row.map((v, x) => isNumber(v) && html`<rect key=${`${x},${y}`} class=${v < 0 ? "cold" : "warm"} x=${28 + x * cell} y=${2 + y * cell}
-        width=${cell - 1} height=${cell - 1} fill-opacity=${Math.abs(v) / most}><title>${shown(v)}</title></rect>`))}
-      <text x=${28 + (width - 28) / 2} y=${height - 8} text-anchor="middle">${table.columns || "level in the picture"}</text>
-      <text transform="translate(16 ${(height - 28) / 2}) rotate(-90)" text-anchor="middle">${table.rows || "level in the query"}</text>
-    </svg></figure>`;
+// A word table: what it means that a word occurs so often in the query and so often in a picture,
+// one square a bin of words, common ones first.
+export function Heat({ bins }) {
+  const drawn = (Array.isArray(bins) ? bins : []).filter((b) => Array.isArray(b?.table) && b.table.every(Array.isArray));
+  if (!drawn.length) return null;
+  const most = Math.max(1e-9, ...drawn.flatMap((b) => b.table.flat()).filter(isNumber).map(Math.abs));
+  return html`<figure class="plot wide"><figcaption>The word table: counts in the query (down) and in the picture (across)</figcaption>
+    <div class="heats">${drawn.map((b, at) => html`<${Square} key=${at} bin=${b} most=${most} />`)}</div></figure>`;
+}
+
+function Square({ bin, most }) {
+  const cell = 34;
+  const rows = bin.table;
+  const size = [rows[0].length * cell + 16, rows.length * cell + 16];
+  const title = [isNumber(bin.words) && `${bin.words} words`, isNumber(bin.idf) && `idf ${bin.idf.toFixed(1)}`].filter(Boolean).join(", ");
+  return html`<div><span class="soft">${title}</span>
+    <svg viewBox="0 0 ${size[0]} ${size[1]}" width=${size[0]} role="img" aria-label=${`Word table${title && ` of ${title}`}: ${rows.map((row) => row.map(shown).join(" ")).join("; ")}`}>
+      ${rows.map((row, y) => html`<g key=${y}><text x="10" y=${16 + (y + 0.6) * cell} text-anchor="end">${y}</text>
+        ${row.map((v, x) => isNumber(v) && html`<g key=${x}><rect class=${v < 0 ? "cold" : "warm"} x=${16 + x * cell} y=${16 + y * cell}
+          width=${cell - 1} height=${cell - 1} fill-opacity=${(0.75 * Math.abs(v)) / most} />
+          <text x=${16 + (x + 0.5) * cell} y=${16 + (y + 0.6) * cell} text-anchor="middle">${v.toFixed(1)}</text></g>`)}</g>`)}
+      ${rows[0].map((_, x) => html`<text key=${x} x=${16 + (x + 0.5) * cell} y="11" text-anchor="middle">${x}</text>`)}
+    </svg></div>`;
 }
 
 function Legend({ names, lines }) {

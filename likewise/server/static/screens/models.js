@@ -20,27 +20,29 @@ export function Models({ params }) {
   const at = useSignal(status);
   const wanted = Number(params.get("model")) || 0;
   const shown = models.find((m) => m.id === wanted) || (wanted ? null : models.find((m) => m.active) || models[0]);
-  const active = models.find((m) => m.active && !readsWords(m));
-  const reader = models.find((m) => m.active && readsWords(m));
+  const active = models.find((m) => m.active && ranksPictures(m));
+  const others = models.filter((m) => m.active && !ranksPictures(m));
   const back = (slot) => post("/models/rollback", { slot }).catch(complain);
   return html`<section class="models">
     <h1>Models</h1>
     <p class="buttons"><span>Searches are ranked by <b>${active ? `model ${active.id} ${active.name}` : at?.model || "plain similarity"}</b>.</span>
       <button onClick=${() => back("default")} disabled=${!active}>Roll back</button> <${Import} /></p>
-    ${reader && html`<p class="buttons"><span>Words are read by <b>model ${reader.id} ${reader.name}</b>.</span>
-      <button onClick=${() => back("words")}>Roll words back</button></p>`}
+    ${others.map((m) => html`<p key=${m.slot} class="buttons"><span>${DOES[m.slot]} <b>model ${m.id} ${m.name}</b>.</span>
+      <button onClick=${() => back(m.slot)}>Roll that back</button></p>`)}
     ${models.length === 0
       ? html`<div class="empty"><h2>No model yet</h2><p>Mark results, or <${Link} to="/teach">teach<//>; then learn. What is learned is
           listed here with how well it does.</p></div>`
       : html`<${List} models=${models} shown=${shown} />`}
     ${wanted > 0 && !shown && models.length > 0 && html`<p class="error" role="alert">There is no model ${wanted}.</p>`}
     ${shown && html`<${Card} key=${shown.id} model=${shown} />`}
-    ${models.length > 0 && html`<${Compare} models=${models.filter((m) => !readsWords(m))} params=${params} />`}
+    ${models.length > 0 && html`<${Compare} models=${models.filter(ranksPictures)} params=${params} />`}
   </section>`;
 }
 
-const readsWords = (model) => String(model.card.kind || "").startsWith("clicks");
-const atWork = (model) => (readsWords(model) ? "reads words now" : "ranks now");
+// A model ranks pictures, reads words, or finds the same object: one of each can be at work.
+const DOES = { words: "Words are read by", "same-object": "The same object is found by" };
+const ranksPictures = (model) => !DOES[model.slot];
+const atWork = (model) => ({ words: "reads words now", "same-object": "finds objects now" }[model.slot] || "ranks now");
 
 function List({ models, shown }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="List of models"><table class="modellist">
@@ -79,9 +81,9 @@ function Card({ model }) {
     <dl class="facts">${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     ${rows.length > 0 && html`<h3>On queries it had not seen</h3>
       <div class="plots"><${Bars} rows=${rows} /><${Curves} curves=${card.curves} />
-        <${Differences} rows=${rows} by=${judged ? "judged_map" : "map"} baseline=${before} /><${Heat} table=${card.word_table} /></div>
+        <${Differences} rows=${rows} by=${judged ? "judged_map" : "map"} baseline=${before} /><${Heat} bins=${card.table} /></div>
       <${Numbers} rows=${rows} />`}
-    ${!rows.length && card.word_table && html`<div class="plots"><${Heat} table=${card.word_table} /></div>`}
+    ${!rows.length && card.table && html`<div class="plots"><${Heat} bins=${card.table} /></div>`}
     ${card.changes && html`<${Changes} changes=${card.changes} before=${before} after="this model" />`}
   </section>`;
 }
