@@ -344,7 +344,7 @@ class Modelling:
                 number = self.number(model)
                 if slot_of(self._store.models.get(number)) == OBJECTS:
                     raise BadInput(
-                        f"Model {number} is for same-object search; its card says how well it does. "
+                        f"Model {number} is for same-object search; its card says how well. "
                         "Compare models that rank pictures."
                     )
                 name, similarity = self.title(number), self._load(number, snapshot)
