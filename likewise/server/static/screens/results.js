@@ -17,6 +17,8 @@ import { Near } from "/static/parts/near.js";
 import { QueryStrip } from "/static/parts/query-strip.js";
 import { SearchBox } from "/static/parts/search-box.js";
 import { SelectionBar } from "/static/parts/selection-bar.js";
+import { Sorted } from "/static/parts/sorted.js";
+import { ViewPicker } from "/static/parts/views.js";
 import { view } from "/static/parts/viewer.js";
 
 export function Results({ params }) {
@@ -74,7 +76,7 @@ export function Results({ params }) {
         ${main.answer && !results.length && html`<${Nothing} query=${query} />`}
         ${query.view === "board"
           ? html`<${BoardView} query=${query} results=${results} open=${open(query.model)} />`
-          : html`<${Grid} results=${results} acts=${acts(query.model)} label="Results" />`}
+          : html`<${query.view === "sorted" ? Sorted : Grid} results=${results} acts=${acts(query.model)} label="Results" />`}
       </div>
       ${query.compare && html`<div>
         ${other.error && html`<p class="error" role="alert">${other.error.message}</p>`}
@@ -82,9 +84,10 @@ export function Results({ params }) {
         <${Grid} results=${other.answer?.results || []} acts=${acts(query.compare)} label="Results of the other model"
           compareWith=${places} keyed=${false} /></div>`}
     </div>
-    ${query.view !== "board" && results.length >= query.k && query.k < 500 && html`<p class="centre">
-      <button onClick=${() => change({ ...query, k: Math.min(500, query.k + 60) }, { replace: true })}>More results</button></p>`}
-    ${query.view !== "board" && html`<${SelectionBar} results=${results} judge=${canJudge(query) ? judge : null} add=${add} />`}
+    ${query.view !== "board" && results.length >= query.k && query.k < 1000 && html`<p class="centre">
+      <button onClick=${() => change({ ...query, k: Math.min(1000, query.k + 60) }, { replace: true })}>More results</button></p>`}
+    ${query.view !== "board" && html`<${SelectionBar} results=${results} judge=${canJudge(query) ? judge : null} add=${add}
+      open=${open(query.model)} />`}
   </section>`;
 }
 
@@ -109,7 +112,7 @@ function Tools({ query, change }) {
   const names = models.map((m) => [String(m.id), `${m.id} ${m.name}${m.active ? " (active)" : ""}`]);
   const set = (name) => (event) => change({ ...query, [name]: event.target.value });
   return html`<div class="tools">
-    <${Views} query=${query} change=${change} />
+    <${ViewPicker} query=${query} change=${change} />
     <label>Model <select value=${query.model} onChange=${set("model")}>
       <option value="">the active one</option><option value="plain">plain</option>
       ${names.map(([id, name]) => html`<option key=${id} value=${id}>${name}</option>`)}</select></label>
@@ -124,13 +127,6 @@ function Tools({ query, change }) {
       onClick=${() => change({ ...query, tags: query.tags.filter((t) => t !== tag) })}>tag: ${tag} ×</button>`)}
     <${TagFilter} query=${query} change=${change} />
   </div>`;
-}
-
-const VIEWS = [["", "Ranked"], ["board", "Board"]];
-
-function Views({ query, change }) {
-  return html`<div class="views" role="group" aria-label="View">${VIEWS.map(([view, name]) => html`
-    <button key=${view} aria-pressed=${query.view === view ? "true" : "false"} onClick=${() => change({ ...query, view })}>${name}</button>`)}</div>`;
 }
 
 function TagFilter({ query, change }) {
