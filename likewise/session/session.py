@@ -24,7 +24,7 @@ from likewise.session.learning import Learn, metric_learner, only
 from likewise.session.scan import best_unseen, nearness, unseen
 from likewise.session.settings import Board, Place, Settings
 from likewise.session.start import Kept, inherited, random_hundred, representatives
-from likewise.session.target_filter import Posterior, TargetFilter
+from likewise.session.target_filter import MISTAKES, POWERS, Posterior, TargetFilter
 from likewise.types import BadInput, FloatArray, IdArray, NotFound, as_vector
 
 
@@ -374,9 +374,16 @@ class TargetSession:
                 views = {}
             if len(views) > 1:
                 views["all blocks"] = self._scale
-            made = TargetFilter(x, views, power=self.settings.power, mistake=self.settings.mistake)
+            power, mistake = self.settings.power, self.settings.mistake
+            made = TargetFilter(
+                x,
+                views,
+                powers=POWERS if power is None else (power,),
+                mistakes=MISTAKES if mistake is None else (mistake,),
+            )
             self._filter = (x, made)
-        return self._filter[1].posterior(branch.choices, weights)
+        seen = rows_of(self._holdings, sorted(branch.seen))
+        return self._filter[1].posterior(branch.choices, weights, seen[seen >= 0])
 
     def _nearest(
         self, query: int | None, weights: FloatArray, seen: set[int], count: int | None = None

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from likewise.learners.metric import PRICE
-from likewise.session.target_filter import MISTAKE, POWER
 from likewise.types import BadInput, FloatArray
 
 Place = tuple[float, float]
@@ -36,7 +35,8 @@ class Settings:
     views
         Whether the filter looks through each block alone too, or through the learned metric only.
     power, mistake
-        Of the target filter's rule.
+        h and e of the target filter's rule: how sharply the person sees and how often a choice
+        is mistaken; several of both are weighed against each other unless given.
     learn_on
         Blocks that the metric may use; all of them unless given.
     layout
@@ -51,8 +51,8 @@ class Settings:
     signed: bool = False
     use_filter: bool = True
     views: bool = True
-    power: int = POWER
-    mistake: float = MISTAKE
+    power: int | None = None
+    mistake: float | None = None
     learn_on: tuple[str, ...] | None = None
     layout: Literal["board", "grid", "none"] = "board"
 
