@@ -1,10 +1,10 @@
 """Target search: rounds, drags to orderings, learned metric, next round."""
 
 from likewise.session.holdings import ArrayHoldings, Holdings, MemoryRounds, Rounds
+from likewise.session.kept import Kept, kept_metrics
 from likewise.session.session import TargetSession
 from likewise.session.settings import Board, Settings
 from likewise.session.simulate import Simulated, simulate
-from likewise.session.start import Kept, kept_metrics
 
 __all__ = [
     "ArrayHoldings",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from likewise.collection import Collection
+from likewise.session.kept import kept_metrics
 from likewise.session.session import TargetSession
 from likewise.session.settings import Settings
-from likewise.session.start import kept_metrics
 from likewise.types import FloatArray, IdArray, NotFound, QueryRef
 
 

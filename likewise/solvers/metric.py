@@ -36,6 +36,9 @@ SAME = 1e-12
 PATIENCE = 8
 """Sweeps of coordinate ascent before the interior point and the active set are asked."""
 
+FEW = 12
+"""Pairs up to which a hundred sweeps cost less than the first step of the interior point."""
+
 
 class MetricFit(NamedTuple):
     """A solved metric.
@@ -139,7 +142,8 @@ def learn_metric(
             max_sweeps=most,
         )
 
-    solved = ascend(None if alpha is None else start[tells], min(max_sweeps, PATIENCE))
+    patience = 100 if tells.sum() <= FEW else PATIENCE
+    solved = ascend(None if alpha is None else start[tells], min(max_sweeps, patience))
     if _open(solved, tol) and not signed:
         cap, steps = C * factors[tells], rows[second[tells]] - rows[first[tells]]
         pairs = first[tells], second[tells], np.ones(len(cap)), cap

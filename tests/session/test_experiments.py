@@ -46,5 +46,8 @@ def test_searches_of_every_method_are_counted(tmp_path):
 def test_kept_sessions_are_compared_pair_by_pair(tmp_path):
     report = toy("kept_sessions", tmp_path)
     kept_sessions.main(report)
-    assert [row["kept"] > 0 for row in report.rows] == [False, True] * 2
-    assert all(0 < row["p_value"] <= 1 for row in report.rows if "p_value" in row)
+    assert [row["kept"] > 0 for row in report.rows] == [False, True, False, True, True, True]
+    assert all(0 < row["p_value"] <= 1 for row in report.rows if row["kept"])
+    plain, senseless = report.rows[0], report.rows[4]
+    assert not senseless["believed"]  # and so nothing changes
+    assert senseless["rounds"] == plain["rounds"]
