@@ -8,9 +8,9 @@ with what the nearest kept ones teach.  Both ways search for the same targets, s
 compared pair by pair (randomisation test, 100,000 draws).
 
 ``rounds`` is the mean, a target not found counting as one round more than allowed.  Target search
-is shown with its defaults and as in the paper (orders of the latest round, no filter).  Two controls
-ask what kept sessions can spoil: those of people whose orders say nothing, which must not be
-believed, and those of people who agree with each other but judge by texture only.
+is shown with its defaults and as in the paper (orders of the latest round, no filter).  Two
+controls ask what kept sessions can spoil: those of people whose orders say nothing, which must not
+be believed, and those of people who agree with each other but judge by texture only.
 """
 
 from __future__ import annotations

@@ -259,29 +259,37 @@ def _add_log_likelihood(
     """Add the log of each choice rule to its row of ``out``, one number an item."""
     items, shown = cross.shape
     two, one = np.float32(2.0), np.float32(1.0)
-    ratio, value = np.empty(shown, np.float32), np.empty(shown, np.float32)
+    ratio, totals = np.empty(shown, np.float32), np.empty(len(powers), np.float32)
+    usual = len(powers) == 2 and powers[0] == 4 and powers[1] == 32
     for i in range(items):
         near, row = own[i], cross[i]
         mine = max(near + constant[chosen] - two * row[chosen], floor)
-        for k in range(len(powers)):
-            # whole powers by squaring, each pass over all shown at once
+        if usual:  # written out, so that it is computed many at a time and stored nowhere
+            blunt, sharp = np.float32(0.0), np.float32(0.0)
+            for s in range(shown):
+                value = mine / max(near + constant[s] - two * row[s], floor)
+                value *= value
+                value *= value
+                blunt += value
+                value *= value
+                value *= value
+                value *= value
+                sharp += value
+            totals[0], totals[1] = blunt, sharp
+        else:
             for s in range(shown):
                 ratio[s] = mine / max(near + constant[s] - two * row[s], floor)
-                value[s] = one
-            left = powers[k]
-            while left > 0:
-                if left & 1:
-                    for s in range(shown):
-                        value[s] *= ratio[s]
-                left >>= 1
-                if left > 0:
-                    for s in range(shown):
-                        ratio[s] *= ratio[s]
-            total = np.float32(0.0)
-            for s in range(shown):
-                total += value[s]
+            for k in range(len(powers)):
+                total = np.float32(0.0)
+                for s in range(shown):
+                    value = one
+                    for _ in range(powers[k]):
+                        value *= ratio[s]
+                    total += value
+                totals[k] = total
+        for k in range(len(powers)):
             for e in range(len(mistakes)):
-                rule = (one - mistakes[e]) / total + mistakes[e] / np.float32(shown)
+                rule = (one - mistakes[e]) / totals[k] + mistakes[e] / np.float32(shown)
                 out[k * len(mistakes) + e, i] += np.log(rule)
 
 

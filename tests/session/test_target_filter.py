@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from likewise.session.target_filter import (
@@ -30,6 +30,7 @@ def choices(rng, n, dim, weights, count=3):
     st.lists(st.integers(1, 9), min_size=1, max_size=3, unique=True),
     st.lists(st.floats(0.01, 0.9), min_size=1, max_size=2),
 )
+@example(0, [4, 32], [0.05, 0.35])  # the default, which is written out
 def test_the_fast_rules_are_the_rules(seed, powers, mistakes):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(50, 5)).astype(np.float32)
