@@ -91,6 +91,10 @@ def served(folder: Path) -> Iterator[tuple[int, str]]:
         process.stdout.close()
 
 
+def connected(port: int) -> contextlib.closing[http.client.HTTPConnection]:
+    return contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=120))
+
+
 def ask(
     wire: http.client.HTTPConnection, token: str, path: str, body: Any = None
 ) -> tuple[int, Any]:
@@ -111,16 +115,16 @@ def read(
 
     def reader(number: int) -> None:
         rng = np.random.default_rng([seed, number])
-        wire = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-        while time.perf_counter() < end:
-            item = int(rng.integers(1, items + 1))
-            started = time.perf_counter()
-            status, found = ask(wire, token, "/search", {"examples": [{"item": item}], "k": 20})
-            times.append(time.perf_counter() - started)
-            if status != 200:
-                bad.append(status)
-            else:
-                generations.add(found["generation"])
+        with connected(port) as wire:
+            while time.perf_counter() < end:
+                item = int(rng.integers(1, items + 1))
+                started = time.perf_counter()
+                status, found = ask(wire, token, "/search", {"examples": [{"item": item}], "k": 20})
+                times.append(time.perf_counter() - started)
+                if status != 200:
+                    bad.append(status)
+                else:
+                    generations.add(found["generation"])
 
     end = time.perf_counter() + seconds
     threads = [threading.Thread(target=reader, args=(n,)) for n in range(readers)]
@@ -147,16 +151,16 @@ def background(port: int, token: str) -> Iterator[dict[str, int]]:
     stop, jobs = threading.Event(), {"index": 0, "learn": 0}
 
     def keep(kind: str, path: str) -> None:
-        wire = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-        while not stop.is_set():
-            status, job = ask(wire, token, path, {})
-            assert status == 202, job
-            while not stop.wait(0.2):
-                _, job = ask(wire, token, f"/jobs/{job['id']}")
-                if job["state"] != "running":
-                    assert job["state"] == "done", job
-                    break
-            jobs[kind] += 1
+        with connected(port) as wire:
+            while not stop.is_set():
+                status, job = ask(wire, token, path, {})
+                assert status == 202, job
+                while not stop.wait(0.2):
+                    _, job = ask(wire, token, f"/jobs/{job['id']}")
+                    if job["state"] != "running":
+                        assert job["state"] == "done", job
+                        break
+                jobs[kind] += 1
 
     threads = [
         threading.Thread(target=keep, args=("index", "/jobs")),

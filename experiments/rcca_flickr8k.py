@@ -2,26 +2,29 @@
 
 Clicks are simulated from the captions of the training part (see ``experiments.click_log``), and
 picture features are the 1,000 class scores of the network, as in the paper.  Every method is
-given the same triplets (CCA: the clicked pairs, counts left aside) and tries four settings, of
-which the one with the best NDCG@10 on the captions of the dev part is kept:
+given the same triplets (CCA: the clicked pairs, counts left aside) and tries six settings, a grid
+of two by three (PAMIR: a row of six), of which the one with the best NDCG@10 on the captions of
+the dev part is kept:
 
-    cca, cca-weighted   ridge of the words x ridge of the pictures
-    pamir               C
-    psi                 step x size of the random start
-    psi-cca             step x scale of the CCA start
-    rcca                step x first W (identity; correlations, at a smaller scale)
-    rcca-identity       step x scale of the CCA start; W stays the identity
+    cca, cca-weighted             ridge of the words x ridge of the pictures
+    pamir                         C
+    psi                           step x size of the random start
+    psi-cca, rcca, rcca-identity  step x ridge of the pictures in the CCA that it starts at
 
-Methods that start at CCA start at the one with the default ridge.  Tasks: ``test`` (captions of
-the test part, graded by whose caption it is and by shared words), ``crowd`` (what people said of
-test captions and pictures; only judged pictures are ranked), ``picture`` (a picture as the
-query).  ``p_value`` is that of the difference to ``rcca`` in NDCG@10, by 100,000 random swaps.
-Figures 5 and 6 of the paper are drawn as plots.
+Settings are chosen with the clicks of the first seed and half of the triplets.  Then everything is
+done anew for every seed, with all triplets: clicks, random starts, order of the descent.
+
+Tasks: ``test`` (captions of the test part, graded by whose caption it is and by shared words),
+``crowd`` (what people said of test captions and pictures; only judged pictures are ranked),
+``picture`` (a picture as the query).  Rows without a ``seed`` are means over the seeds; their
+``p_value`` is that of the difference to ``rcca`` in each query's mean NDCG@10, by 100,000 random
+swaps.  Figures 5 and 6 of the paper are drawn as plots.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,15 +53,14 @@ from likewise.spaces import unit_rows
 
 DIM, DIMS = 80, (40, 60, 80, 100)
 TRIPLETS = 200_000
-RIDGE = (1.0, 0.3)
-RIDGES = tuple((q, v) for q in (1.0, 3.0) for v in (0.3, 1.0))
-CS = (0.3, 1.0, 3.0, 10.0)
-STEPS = (0.004, 0.008)
-FROM_IDENTITY = tuple((step, 1.0, "identity") for step in (0.002, 0.004))
-FROM_CORRELATIONS = tuple((step, 0.3, "correlations") for step in (0.003, 0.006))
-RANDOM_STEPS = (0.06, 0.12)
-MARGINS = (0.5, 1.0)
-SMALL = (0.1, 0.3)
+SEEDS = 3
+RIDGE = 1.0
+"""Of the words, in the CCA that a descent starts at."""
+WORD_RIDGES, RIDGES = (1.0, 3.0), (0.3, 1.0, 3.0)
+CS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+STEPS, START_RIDGES = (0.002, 0.004, 0.008), (0.3, 1.0)
+RANDOM_STEPS = (0.015, 0.03, 0.06)
+SMALL = (0.03, 0.1)
 Array = NDArray[Any]
 Setting = tuple[Any, ...]
 
@@ -90,6 +92,7 @@ class Bench:
         self.world, self.log, self.texts, self.seed = world, log, texts, seed
         self.x = world.train.x
         self._found: dict[tuple[float, float], CCA] = {}
+        self._fitted: dict[tuple[Any, ...], Clicks] = {}
         p = log.triplets
         shuffled = np.random.default_rng([seed, 9]).permutation(len(p))
         self.triplets = p.where(shuffled)
@@ -102,6 +105,13 @@ class Bench:
             self._found[ridge] = cca(self.texts, self.x, *pairs, dim=most, ridge=ridge)
         c = self._found[ridge]
         return CCA(c.wq[:, :dim], c.wv[:, :dim], c.rho[:dim], c.residual)
+
+    def fit(self, method: str, setting: Setting, dim: int, count: int) -> Clicks:
+        """A method's model, once learned and then remembered."""
+        key = method, setting, dim, count
+        if key not in self._fitted:
+            self._fitted[key] = grids()[method][0](self, setting, dim, count)
+        return self._fitted[key]
 
     def cca(self, setting: Setting, dim: int, count: int) -> Clicks:
         """Plain CCA."""
@@ -123,8 +133,9 @@ class Bench:
 
     def psi_cca(self, setting: Setting, dim: int, count: int) -> Clicks:
         """Start at CCA."""
-        c = self.found(RIDGE, dim)
-        return self._psi(Model(c.wq, np.eye(len(c.rho)), c.wv), setting, count)
+        step, ridge = setting
+        c = self.found((RIDGE, ridge), dim)
+        return self._psi(Model(c.wq, np.eye(len(c.rho)), c.wv), (step, 1.0), count)
 
     def _psi(self, start: Model, setting: Setting, count: int) -> Clicks:
         first, (step, margin) = self.triplets.where(np.arange(count)), setting
@@ -135,36 +146,39 @@ class Bench:
 
     def rcca(self, setting: Setting, dim: int, count: int) -> Clicks:
         """Ranked CCA."""
-        step, margin, first = setting
-        return self._rcca(step, margin, first == "correlations", True, dim, count)
+        return self._rcca(setting, True, dim, count)
 
     def rcca_identity(self, setting: Setting, dim: int, count: int) -> Clicks:
         """Ranked CCA with W held at the identity."""
-        return self._rcca(*setting, False, False, dim, count)
+        return self._rcca(setting, False, dim, count)
 
-    def _rcca(
-        self, step: float, margin: float, weighted: bool, learn_w: bool, dim: int, count: int
-    ) -> Clicks:
-        c, p = self.found(RIDGE, dim), self.triplets.where(np.arange(count))
+    def _rcca(self, setting: Setting, learn_w: bool, dim: int, count: int) -> Clicks:
+        step, ridge = setting
+        c, p = self.found((RIDGE, ridge), dim), self.triplets.where(np.arange(count))
         triplets = (p.query, p.better, p.worse)
-        w = np.diag(c.rho) if weighted else np.eye(len(c.rho))
-        start = scaled(Model(c.wq, w, c.wv), self.texts, self.x, triplets, margin)
+        first = Model(c.wq, np.eye(len(c.rho)), c.wv)
+        start = scaled(first, self.texts, self.x, triplets, 1.0)
         # One pass; the weights are averaged over its second half.
         how = Settings(step=step, learn_w=learn_w, rounds=2, round_size=count // 2, seed=self.seed)
         return Clicks(self.world.space, *rcca(self.texts, self.x, triplets, start, how).model)
 
 
 def grids() -> dict[str, tuple[Callable[..., Clicks], list[Setting]]]:
-    """Every method and its four settings."""
+    """Every method and its six settings."""
+    ridges = [((q, v),) for q in WORD_RIDGES for v in RIDGES]
+    starts = list(product(STEPS, START_RIDGES))
     return {
-        "cca": (Bench.cca, [(r,) for r in RIDGES]),
-        "cca-weighted": (Bench.cca_weighted, [(r,) for r in RIDGES]),
+        "cca": (Bench.cca, ridges),
+        "cca-weighted": (Bench.cca_weighted, ridges),
         "pamir": (Bench.pamir, [(c,) for c in CS]),
-        "psi": (Bench.psi, [(s, m) for s in RANDOM_STEPS for m in SMALL]),
-        "psi-cca": (Bench.psi_cca, [(s, m) for s in STEPS for m in MARGINS]),
-        "rcca": (Bench.rcca, [*FROM_IDENTITY, *FROM_CORRELATIONS]),
-        "rcca-identity": (Bench.rcca_identity, [(s, m) for s in STEPS for m in MARGINS]),
+        "psi": (Bench.psi, list(product(RANDOM_STEPS, SMALL))),
+        "psi-cca": (Bench.psi_cca, starts),
+        "rcca": (Bench.rcca, starts),
+        "rcca-identity": (Bench.rcca_identity, starts),
     }
+
+
+Values = dict[str, tuple[Array, Array]]
 
 
 def main(report: Report) -> None:
@@ -172,76 +186,81 @@ def main(report: Report) -> None:
     total = 3_000 if report.quick else TRIPLETS
     dim = 20 if report.quick else DIM
     vocabulary = vocabulary_of(world.train)
-    log = simulate(world.train, vocabulary, total, report.seed)
-    bench = Bench(world, log, vocabulary.transform(world.train.texts), report.seed)
-    count = len(log.triplets)
-    report.say(
-        f"{len(world.train.texts)} texts of {len(vocabulary)} words, {len(log.query)} clicked "
-        f"pairs, {count} triplets"
-    )
+    texts = vocabulary.transform(world.train.texts)
+
+    def bench_of(seed: int) -> Bench:
+        return Bench(world, simulate(world.train, vocabulary, total, seed), texts, seed)
 
     def task(part: Part) -> Task:
         return Task(vocabulary.transform(part.texts), part.x, truth(part, part, vocabulary))
 
     dev, test = task(world.dev), task(world.test)
     crowd = Task(vocabulary.transform(world.judged_texts), world.test.x, world.judged)
-    chosen, models = choose(bench, dev, dim, count)
-    for name, of in (("test", test), ("crowd", crowd)):
-        tabulate(report, name, {m: of.values(model) for m, model in models.items()}, chosen)
-    between_pictures(report, world, models, vocabulary, bench)
-    figures(report, bench, chosen, test, dim, count)
+    between = picture_truth(world.test, vocabulary, report.seed)
+    first = bench_of(report.seed)
+    report.say(
+        f"{len(world.train.texts)} texts of {len(vocabulary)} words, {len(first.log.query)} "
+        f"clicked pairs, {len(first.log.triplets)} triplets"
+    )
+    chosen = choose(report, first, dev, dim)
+    values: dict[str, list[Values]] = {"test": [], "crowd": [], "picture": []}
+    for seed in range(report.seed, report.seed + SEEDS):
+        bench = first if seed == report.seed else bench_of(seed)
+        models = {m: bench.fit(m, chosen[m], dim, len(bench.triplets)) for m in chosen}
+        values["test"].append({m: test.values(model) for m, model in models.items()})
+        values["crowd"].append({m: crowd.values(model) for m, model in models.items()})
+        values["picture"].append(between_pictures(world, models, between))
+        for name, found in values.items():
+            for method, (ten, paper) in found[-1].items():
+                report.row(method=method, task=name, seed=seed, **means(ten, paper))
+    for name, found in values.items():
+        tabulate(report, name, found, chosen)
+    figures(report, first, chosen, test, dim)
 
 
-def choose(
-    bench: Bench, dev: Task, dim: int, count: int
-) -> tuple[dict[str, Setting], dict[str, Clicks]]:
-    """The best of each method's settings on the dev part, and its model."""
+def choose(report: Report, bench: Bench, dev: Task, dim: int) -> dict[str, Setting]:
+    """The best of each method's settings on the dev part, with half of the triplets."""
     chosen: dict[str, Setting] = {}
-    models: dict[str, Clicks] = {}
-    for method, (fit, settings) in grids().items():
+    for method, (_, settings) in grids().items():
         best = -np.inf
         for setting in settings:
-            model = fit(bench, setting, dim, count)
+            model = bench.fit(method, setting, dim, len(bench.triplets) // 2)
             value = float(np.nanmean(dev.values(model)[0]))
-            print(f"    {method} {setting}: dev {value:.4f}", flush=True)
+            report.row(method=method, task="dev", setting=str(setting), ndcg10=value)
             if value > best:
-                best, chosen[method], models[method] = value, setting, model
-    return chosen, models
+                best, chosen[method] = value, setting
+    return chosen
 
 
-def tabulate(
-    report: Report,
-    task: str,
-    values: dict[str, tuple[Array, Array]],
-    chosen: dict[str, Setting],
-) -> None:
-    """A row a method, with the test of its difference to ranked CCA."""
-    ours = values["rcca"][0]
-    for method, (ten, paper) in values.items():
+def means(ten: Array, paper: Array) -> dict[str, float]:
+    """Both measures over all queries."""
+    return {"ndcg10": float(np.nanmean(ten)), "ndcg25_paper": float(np.nanmean(paper))}
+
+
+def tabulate(report: Report, task: str, found: list[Values], chosen: dict[str, Setting]) -> None:
+    """A row a method: means over the seeds, and the test of the difference to ranked CCA."""
+    mean = {m: [np.mean([v[m][i] for v in found], axis=0) for i in (0, 1)] for m in found[0]}
+    ours = mean["rcca"][0]
+    for method, (ten, paper) in mean.items():
         p_value = None if method == "rcca" else randomisation_test(ours, ten).p_value
         report.row(
             method=method,
             task=task,
-            ndcg10=float(np.nanmean(ten)),
-            ndcg25_paper=float(np.nanmean(paper)),
+            **means(ten, paper),
             p_value=p_value,
             queries=int(np.isfinite(ten).sum()),
             setting=str(chosen.get(method, "")),
         )
 
 
-def between_pictures(
-    report: Report, world: World, models: dict[str, Clicks], vocabulary: Any, bench: Bench
-) -> None:
+def between_pictures(world: World, models: dict[str, Clicks], grades: Array) -> Values:
     """Every test picture as a query for the others."""
-    x = world.test.x
-    grades = picture_truth(world.test, vocabulary, report.seed)
-    values, vectors = np.linalg.eigh(np.cov(bench.x.T))
-    axes = vectors[:, np.argsort(-values)[: len(models["rcca"].w)]]
-    model = models["rcca"]
+    x, seen, model = world.test.x, world.train.x, models["rcca"]
+    values, vectors = np.linalg.eigh(np.cov(seen.T))
+    axes = vectors[:, np.argsort(-values)[: len(model.w)]]
     projected = {
         "cosine": unit_rows(x),
-        "pca": unit_rows((x - bench.x.mean(axis=0)) @ axes),
+        "pca": unit_rows((x - seen.mean(axis=0)) @ axes),
         "cca": unit_rows(x @ models["cca"].wv),
         "cca-weighted": unit_rows(x @ models["cca-weighted"].wv @ models["cca-weighted"].w),
         "psi": unit_rows(x @ models["psi"].wv),
@@ -254,27 +273,25 @@ def between_pictures(
         scores = codes @ codes.T
         np.fill_diagonal(scores, scores.min() - 1.0)
         found[method] = graded(scores, grades)
-    tabulate(report, "picture", found, {})
+    return found
 
 
-def figures(
-    report: Report, bench: Bench, chosen: dict[str, Setting], test: Task, dim: int, count: int
-) -> None:
-    """Figure 5 (dimensions) and figure 6 (triplets), at each method's chosen setting."""
+def figures(report: Report, bench: Bench, chosen: dict[str, Setting], test: Task, dim: int) -> None:
+    """Figure 5 (dimensions, half of the triplets) and figure 6 (triplets), as chosen."""
+    count = len(bench.triplets)
     dims = (5, 10) if report.quick else DIMS
     counts = [n for n in (300, 1_000, 10_000, 30_000, 100_000) if count // 30 < n < count] + [count]
     methods = ("cca", "cca-weighted", "psi", "psi-cca", "rcca")
-    fits = grids()
     by_dim: dict[str, list[float]] = {method: [] for method in methods}
     for d in dims:
         for method in methods:
-            model = fits[method][0](bench, chosen[method], d, count)
+            model = bench.fit(method, chosen[method], d, count // 2)
             by_dim[method].append(float(np.nanmean(test.values(model)[1])))
             report.row(method=method, figure=5, dim=d, ndcg25_paper=by_dim[method][-1])
     by_count: dict[str, list[float]] = {f"d = {d}": [] for d in sorted({dims[0], dim})}
     for name, values in by_count.items():
         for n in counts:
-            model = bench.rcca(chosen["rcca"], int(name.split()[-1]), n)
+            model = bench.fit("rcca", chosen["rcca"], int(name.split()[-1]), n)
             values.append(float(np.nanmean(test.values(model)[1])))
             report.row(method="rcca", figure=6, dim=name, triplets=n, ndcg25_paper=values[-1])
     draw(report, "rcca-dimensions.png", list(dims), by_dim, "Dimensions", log=False)

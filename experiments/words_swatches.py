@@ -1,51 +1,40 @@
-"""Words find swatches: before any click by captions, after training also without a caption.
+"""Words find swatches: before any click by captions, after learning also without a caption.
 
-Seven of ten swatches have a caption.  Before training, words find what captions say (each
-caption that holds all words of the query; of those, the fewest other words first).  Then ranked
-CCA is trained on the captions, each counting as one click on its picture, and once more with a
-simulated click log; clicks fall on captioned pictures only, so that of the others nothing but
-their looks is known.  Queries are the colours ("red"), the motifs ("stripes") and both ("red
-stripes").
+A collection of swatches is indexed as a person would do it.  Seven of ten swatches have a caption.
+Before learning, words find what captions say (full text).  Then ``likewise learn clicks`` learns
+from the captions, each counting as one click on its picture, and once more with a simulated
+click log of which one click in ten goes astray; clicks fall on captioned pictures only, so that
+of the others nothing but their looks is known.  Both models must pass the guard to serve.
+Queries are the colours ("red"), the motifs ("stripes") and both ("red stripes").
 
-``p10`` is precision among the first ten, where only pictures without a caption are searched
+``p10`` is precision among the first ten results, where only pictures without a caption count
 (``among`` says so) or all; ``best`` is what a perfect ranking would reach: for "red stripes" there
-are only a few such pictures.  Where nothing is found, precision is 0.
+are only a few such pictures.  Where nothing is found, precision is 0.  Searches fuse full text and
+learned words; ``learned words alone`` is the second model without full text.
 """
 
 from __future__ import annotations
 
+import csv
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import likewise
 from experiments.report import Report, run
-from likewise.collection.defaults import SPECS
+from likewise.collection import Collection
+from likewise.collection.defaults import FEATURES
 from likewise.datasets import SwatchSet, simulate_clicks, swatches
 from likewise.evaluation import randomisation_test
-from likewise.features import feature_set
-from likewise.features.text import TextVocabulary
-from likewise.judgements import from_clicks
-from likewise.learners.clicks import ClickLearner, Clicks
-from likewise.solvers.rcca import Settings
-from likewise.spaces import Blocks
-
-UNCLICKED = 10
-"""Pictures shown with each query and not clicked."""
 
 Array = NDArray[Any]
 Queries = dict[str, tuple[list[str], Array]]
-
-
-def vectors(drawn: SwatchSet, quick: bool) -> tuple[Blocks, Array]:
-    """Swatches in the default space (a toy run does without the network)."""
-    blocks = ("colour", "texture", "shape") if quick else tuple(SPECS)
-    pictures = drawn.render_all(jobs=1)
-    features = feature_set(blocks)
-    parts = [features(pictures[at : at + 100]) for at in range(0, len(pictures), 100)]
-    raw = {b: np.concatenate([part[b] for part in parts]) for b in blocks}
-    space = Blocks.fit(raw, {b: SPECS[b] for b in blocks})
-    return space, space.transform(raw).astype(np.float64)
+Ranking = dict[str, list[str]]
+"""For each text the names of the pictures found, best first."""
+AMONG = ("without caption", "all")
 
 
 def queries(drawn: SwatchSet) -> Queries:
@@ -63,110 +52,96 @@ def queries(drawn: SwatchSet) -> Queries:
     }
 
 
-def by_caption(vocabulary: TextVocabulary, captions: Array, text: str) -> Array:
-    """Full-text scores: above zero where the caption has all words, most for short captions."""
-    row = vocabulary.transform([text])
-    if row.nnz < len(vocabulary.stems(text)):
-        return np.zeros(captions.shape[0])
-    held = np.asarray((captions @ (row != 0).T.astype(float)).todense()).ravel()
-    length = np.maximum(1, np.diff(captions.indptr))
-    return np.where(held >= row.nnz, 1.0 / length, 0.0)
-
-
-def precision(scores: Array, relevant: Array, among: Array) -> float:
-    """Relevant ones among the first ten that were found (score not zero), over ten."""
-    ids = np.flatnonzero(among & (scores != 0))
-    first = ids[np.lexsort((ids, -scores[ids]))][:10]
-    return float(relevant[first].sum()) / 10
-
-
 def main(report: Report) -> None:
-    quick = report.quick
-    drawn = swatches(300 if quick else 2_000, 64 if quick else 128, report.seed)
-    space, x = vectors(drawn, quick)
-    captioned = np.array([bool(text) for text in drawn.captions])
+    drawn = swatches(300 if report.quick else 2_000, 64 if report.quick else 128, seed=report.seed)
+    features = ("colour", "texture", "shape") if report.quick else FEATURES
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "pictures"
+        drawn.write(folder, jobs=1)
+        with likewise.open(folder, create=True) as collection:
+            collection.index(features=features, processes=1)
+            measure(report, drawn, collection, Path(place))
+
+
+def measure(report: Report, drawn: SwatchSet, collection: Collection, place: Path) -> None:
+    """Search before learning, after captions, and after clicks."""
     asked = queries(drawn)
-    log = simulate_clicks(drawn, per_query=10, noise=0.1, seed=report.seed)
-    texts = [text for text in drawn.captions if text]
-    vocabulary = TextVocabulary.fit([*texts, *log.texts])
-    captions = vocabulary.transform(drawn.captions)
-    captions.data[:] = 1.0
-
-    models: dict[str, Clicks | None] = {"captions only": None}
-    own = np.flatnonzero(captioned)
-    count = np.ones(len(own))
-    learned = learn(
-        space, x, vocabulary, texts, (np.arange(len(own)), own, count), captioned, report
-    )
-    models["rcca, captions"] = learned
-    seen = captioned[log.item]
-    clicks = (
-        np.concatenate([np.arange(len(own)), len(own) + log.query[seen]]),
-        np.concatenate([own, log.item[seen]]),
-        np.concatenate([count, log.count[seen]]),
-    )
-    both = [*texts, *log.texts]
-    models["rcca, captions and clicks"] = learn(
-        space, x, vocabulary, both, clicks, captioned, report
-    )
-    for among, mask in (("without caption", ~captioned), ("all", np.ones(len(x), bool))):
-        table(report, models, asked, vocabulary, captions, x, among, mask)
+    texts = [text for some, _ in asked.values() for text in some]
+    settings = {"dim": 20} if report.quick else {}
+    found = {"full text (before)": searched(collection, texts)}
+    learn(report, collection, settings)
+    found["after captions"] = searched(collection, texts)
+    import_clicks(drawn, collection, place / "clicks.csv", report.seed)
+    learn(report, collection, settings)
+    found["after captions and clicks"] = searched(collection, texts)
+    found["learned words alone"] = learned_alone(collection, texts)
+    bare = np.array([not caption for caption in drawn.captions])
+    for among, mask in zip(AMONG, (bare, np.ones(len(bare), bool))):
+        table(report, drawn, found, asked, among, mask)
 
 
-def learn(
-    space: Blocks,
-    x: Array,
-    vocabulary: TextVocabulary,
-    texts: list[str],
-    clicks: tuple[Array, Array, Array],
-    captioned: Array,
-    report: Report,
-) -> Clicks:
-    """Ranked CCA from clicks; only captioned pictures are ever shown."""
-    rng = np.random.default_rng([report.seed, 10])
-    shown = np.repeat(np.arange(len(texts)), UNCLICKED)
-    others = rng.choice(np.flatnonzero(captioned), len(shown))
-    preferences = from_clicks(*clicks, candidates=(shown, others), total=100_000, seed=report.seed)
-    learner = ClickLearner(
-        space,
-        dim=20 if report.quick else 80,
-        settings=Settings(rounds=8, round_size=20_000, seed=report.seed),
-        vocabulary=vocabulary.to_arrays(),
-    )
-    learner.fit(x, preferences, vocabulary.transform(texts), clicks=clicks)
-    held = learner.report_.held_out
+def learn(report: Report, collection: Collection, settings: dict[str, Any]) -> None:
+    """Learn from captions and clicks; the guard decides whether the model serves."""
+    model = collection.models.learn("clicks", seed=report.seed, settings=settings)
+    card = model.card
     report.say(
-        f"{len(preferences)} triplets of {len(texts)} texts in {learner.report_.seconds:.0f} s; "
-        f"held-out score: {held['start']:.3f} by CCA, {held['best']:.3f} in the end"
+        f"{card['captions']} captions and {card['judgements']} clicks on {card['queries']} texts "
+        f"in {card['seconds']:.0f} s. {card['guard']['sentence']}"
     )
-    assert isinstance(learner.similarity_, Clicks)
-    return learner.similarity_
+
+
+def import_clicks(drawn: SwatchSet, collection: Collection, file: Path, seed: int) -> None:
+    """A (query, image, count) table of simulated clicks, on captioned pictures only."""
+    log = simulate_clicks(drawn, per_query=10, noise=0.1, seed=seed)
+    with open(file, "w", encoding="utf-8", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow(["query", "image", "count"])
+        for query, item, count in zip(log.query.tolist(), log.item.tolist(), log.count.tolist()):
+            if drawn.captions[item]:
+                rows.writerow([log.texts[query], drawn.names[item], count])
+    collection.teaching.read(file)
+
+
+def searched(collection: Collection, texts: list[str]) -> Ranking:
+    """What a search finds, down to the last picture."""
+    return {text: collection.search(text=text, k=len(collection)).paths for text in texts}
+
+
+def learned_alone(collection: Collection, texts: list[str]) -> Ranking:
+    """The order of the active words model without full text."""
+    snapshot = collection.snapshot()
+    words = collection.models.words(None, snapshot)
+    found: Ranking = {}
+    for text in texts:
+        read = None if words is None else words.read(text)
+        hits: list[int] = []
+        if read is not None and read.surrogate is not None:
+            hits = snapshot.search(read.surrogate, len(collection)).ids.tolist()
+        found[text] = [item.file for item in collection.store.items.many(hits)]
+    return found
 
 
 def table(
     report: Report,
-    models: dict[str, Clicks | None],
+    drawn: SwatchSet,
+    found: dict[str, Ranking],
     asked: Queries,
-    vocabulary: TextVocabulary,
-    captions: Array,
-    x: Array,
     among: str,
     mask: Array,
 ) -> None:
-    """One row a model and kind of query."""
+    """One row a method and kind of query."""
+    row_of = {name: row for row, name in enumerate(drawn.names)}
     for kind, (texts, relevant) in asked.items():
         best = float(np.minimum(relevant[:, mask].sum(axis=1), 10).mean()) / 10
         before: list[float] = []
-        for method, model in models.items():
+        for method, ranking in found.items():
             values = []
             for text, truth in zip(texts, relevant):
-                if model is None:
-                    scores = by_caption(vocabulary, captions, text)
-                else:
-                    scores = x @ model.surrogate(vocabulary.transform([text])).vector
-                values.append(precision(scores, truth, mask))
+                rows = [row_of[path] for path in ranking[text]]
+                first = [row for row in rows if mask[row]][:10]
+                values.append(float(truth[first].sum()) / 10)
+            p_value = randomisation_test(values, before).p_value if before else None
             before = before or values
-            p_value = None if model is None else randomisation_test(values, before).p_value
             report.row(
                 method=method, among=among, queries=kind, p10=float(np.mean(values)), best=best,
                 p_value=p_value,

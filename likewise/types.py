@@ -192,6 +192,9 @@ class Judgement:
         relevant, higher meaning more so.  ``click``: each item was chosen
         ``value`` times.  ``ordering``: ``items`` from nearest to farthest;
         value is not used.
+    position
+        Where the item stood among the results when it was judged, from 1; 0 where
+        nobody knows.
     """
 
     query: QueryRef
@@ -201,6 +204,7 @@ class Judgement:
     time: float = 0.0
     person: str = ""
     source: str = ""
+    position: int = 0
 
 
 @dataclass(frozen=True, eq=False)

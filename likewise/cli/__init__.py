@@ -37,6 +37,7 @@ def root(
 for command in (
     pictures.index,
     pictures.search,
+    pictures.suggest,
     judging.mark,
     labelling.label,
     modelling.evaluate,

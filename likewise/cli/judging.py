@@ -29,7 +29,9 @@ Format = Annotated[
 
 @plain_errors
 def mark(
-    query: Annotated[str, typer.Argument(help="The query picture: an item or a file.")],
+    query: Annotated[
+        str | None, typer.Argument(help="The query picture: an item or a file.")
+    ] = None,
     relevant: Annotated[
         list[str] | None, typer.Option("--relevant", "-r", help="An item that is meant.")
     ] = None,
@@ -47,7 +49,7 @@ def mark(
     Example: likewise mark beach.jpg -r a.jpg -r b.jpg --not c.jpg
     """
     with opened(where, data, write=True) as collection:
-        asked = collection.query(() if text else item_or_file(query), text)
+        asked = collection.query(() if text or not query else item_or_file(query), text)
         records: list[int] = []
         for items, value in ((relevant or [], True), (irrelevant or [], False)):
             if items:
@@ -68,17 +70,24 @@ def import_(
     text_queries: Annotated[
         bool, typer.Option("--text-queries", help="The queries are words, not items.")
     ] = False,
+    queries: Annotated[
+        Path | None, typer.Option(help="For UBI events: the file of UBI queries.")
+    ] = None,
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
     """Read judgements from a file; good rows are kept, bad ones are listed.
 
+    A table of clicks has the columns query, image (or item) and count (or clicks).
+
     Example: likewise judgements import labels.csv
     """
     options: dict[str, object] = {"format": format or None}
     if text_queries:
         options["query_kind"] = "text"
+    if queries is not None:
+        options["queries"] = queries
     with opened(where, data, write=True) as collection:
         count, bad = collection.teaching.read(file, **options)
     if as_json:
@@ -96,6 +105,9 @@ def import_(
 def export(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     format: Format = "",
+    queries: Annotated[
+        Path | None, typer.Option(help="For UBI events: the file of UBI queries to write.")
+    ] = None,
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
@@ -105,7 +117,7 @@ def export(
     Example: likewise judgements export judgements.jsonl
     """
     with opened(where, data) as collection:
-        count = collection.teaching.write(file, format=format or None)
+        count = collection.teaching.write(file, format=format or None, queries=queries)
     if as_json:
         emit({"exported": count, "file": str(file)})
     else:

@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
+from likewise.collection.modelling import DEFAULT, WORDS, slot_of
 from likewise.store import Model
 
 learn_app = typer.Typer(no_args_is_help=True, help="Learn a model from judgements.")
 models_app = typer.Typer(no_args_is_help=True, help="List, compare and switch models.")
 
 Force = Annotated[bool, typer.Option("--force", help="Activate it whatever the guard says.")]
+Words = Annotated[bool, typer.Option("--words", help="Of the models that read words.")]
 Which = Annotated[str, typer.Argument(help="Its number or name, or plain.")]
 
 
@@ -42,23 +44,73 @@ def learn_labels(
         model = collection.models.learn(
             objective, name=name, activate=activate, force=force, seed=seed
         )
-        active = collection.models.active()
+        active = set(collection.models.all_active().values())
     if as_json:
         emit(as_row(model, active))
         return
     show_card(model)
-    if active is not None and active.id == model.id:
+    if model.id in active:
         typer.echo(
             f"Model {model.id} now ranks every search; take it back: likewise models rollback"
         )
 
 
-def as_row(model: Model, active: Model | None) -> dict[str, Any]:
+@learn_app.command("clicks")
+@plain_errors
+def learn_clicks(
+    name: Annotated[str, typer.Option(help="A name for the model.")] = "",
+    captions: Annotated[
+        bool, typer.Option("--captions/--no-captions", help="A caption counts as one click.")
+    ] = True,
+    propensity: Annotated[
+        float,
+        typer.Option(help="At place r results are looked at with chance r^-N; 0: all alike."),
+    ] = 0.0,
+    more: Annotated[
+        bool, typer.Option("--more", help="Go on from the active model with what came since.")
+    ] = False,
+    dim: Annotated[int, typer.Option(help="Dimensions that words and pictures share.")] = 80,
+    threads: Annotated[int, typer.Option(help="Threads of the descent, 1 to 3.")] = 1,
+    activate: Annotated[
+        bool, typer.Option("--activate/--no-activate", help="Activate it if the guard lets it.")
+    ] = True,
+    force: Force = False,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn what words look like, from clicks after words and from captions.
+
+    Then words find pictures that carry no text at all. Ctrl-C stops; running it again goes on.
+
+    Example: likewise learn clicks --name words
+    """
+    settings: dict[str, Any] = {"captions": captions, "propensity": propensity, "more": more}
+    settings |= {"dim": dim, "threads": threads}
+    with opened(where, data, write=True) as collection:
+        model = collection.models.learn(
+            "clicks", name=name, activate=activate, force=force, seed=seed, settings=settings
+        )
+        active = set(collection.models.all_active().values())
+    if as_json:
+        emit(as_row(model, active))
+        return
+    show_card(model)
+    if model.id in active:
+        typer.echo(
+            f"Model {model.id} now reads every text query; take it back: "
+            "likewise models rollback --words"
+        )
+
+
+def as_row(model: Model, active: set[int]) -> dict[str, Any]:
     """A model as JSON."""
     return {
         "id": model.id,
         "name": model.name,
-        "active": active is not None and active.id == model.id,
+        "slot": slot_of(model),
+        "active": model.id in active,
         "made": model.made,
         "space": model.space,
         "card": dict(model.card),
@@ -72,8 +124,9 @@ def show_card(model: Model) -> None:
     typer.echo(f"Model {model.id}, {model.name} ({card.get('kind')}), made {made}.")
     if "queries" in card:
         typer.echo(
-            f"Learned from {card['judgements']:,} judgements on {card['queries']:,} queries "
-            f"in {card['seconds']:.1f} s."
+            f"Learned from {card['judgements']:,} judgements"
+            + (f" and {card['captions']:,} captions" if "captions" in card else "")
+            + f" on {card['queries']:,} queries in {card['seconds']:.1f} s."
         )
     for note in (card.get("report") or {}).get("notes", []):
         typer.echo(f"  {note}")
@@ -103,18 +156,21 @@ def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> No
     Example: likewise models list
     """
     with opened(where, data) as collection:
-        models, active = collection.models.all(), collection.models.active()
+        models, slots = collection.models.all(), collection.models.all_active()
+    active = set(slots.values())
     if as_json:
         emit([as_row(m, active) for m in models])
         return
     rows = [
-        ["*" if active is not None and m.id == active.id else "", m.id, m.name,
+        ["*" if m.id in active else "", m.id, m.name,
          m.card.get("kind", ""), (m.card.get("guard") or {}).get("sentence", "")]
         for m in models
     ]  # fmt: skip
     table("", ["", "", "name", "kind", "guard"], rows)
-    if active is None:
+    if "default" not in slots:
         typer.echo("Plain similarity ranks every search.")
+    if "words" not in slots:
+        typer.echo("Words are looked up in texts only.")
 
 
 @models_app.command("show")
@@ -126,7 +182,7 @@ def show(model: Which, where: Where = None, data: Data = None, as_json: AsJson =
     """
     with opened(where, data) as collection:
         found = collection.store.models.get(collection.models.number(model))
-        active = collection.models.active()
+        active = set(collection.models.all_active().values())
     if as_json:
         emit(as_row(found, active))
     else:
@@ -138,38 +194,42 @@ def show(model: Which, where: Where = None, data: Data = None, as_json: AsJson =
 def activate(
     model: Which,
     force: Force = False,
+    words: Words = False,
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a model rank every search (plain: none), in one step.
+    """Let a model rank every search, or read its words (plain: none), in one step.
 
     Example: likewise models activate 3
     """
     with opened(where, data, write=True) as collection:
-        collection.models.activate(model, force=force)
-        _say_active(collection, as_json)
+        done = collection.models.activate(model, force=force, slot=WORDS if words else DEFAULT)
+        _say_active(collection, done.slot, as_json)
 
 
 @models_app.command("rollback")
 @plain_errors
-def rollback(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
-    """Go back to what ranked before.
+def rollback(
+    words: Words = False, where: Where = None, data: Data = None, as_json: AsJson = False
+) -> None:
+    """Go back to what ranked, or what read words, before.
 
     Example: likewise models rollback
     """
     with opened(where, data, write=True) as collection:
-        collection.models.rollback()
-        _say_active(collection, as_json)
+        done = collection.models.rollback(slot=WORDS if words else DEFAULT)
+        _say_active(collection, done.slot, as_json)
 
 
-def _say_active(collection: Any, as_json: bool) -> None:
-    active = collection.models.active()
-    title = "plain" if active is None else f"{active.id} {active.name}"
+def _say_active(collection: Any, slot: str, as_json: bool) -> None:
+    active = collection.models.active(slot)
+    none = "full text alone" if slot == WORDS else "plain"
+    title = none if active is None else f"{active.id} {active.name}"
     if as_json:
-        emit({"active": None if active is None else active.id, "title": title})
+        emit({"active": None if active is None else active.id, "title": title, "slot": slot})
     else:
-        typer.echo(f"Searches are ranked by: {title}.")
+        typer.echo(f"{'Words are read' if slot == WORDS else 'Searches are ranked'} by: {title}.")
 
 
 @models_app.command("export")
@@ -208,7 +268,7 @@ def import_(
     with opened(where, data, write=True) as collection:
         model = collection.models.read(source)
     if as_json:
-        emit(as_row(model, None))
+        emit(as_row(model, set()))
     else:
         typer.echo(f"Read model {model.id}, {model.name}; activate it to use it.")
 

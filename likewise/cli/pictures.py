@@ -23,7 +23,7 @@ from likewise.cli.common import (
 )
 from likewise.collection import Answer, Collection
 from likewise.store import Filter
-from likewise.types import BadInput
+from likewise.types import BadInput, Busy
 
 
 @plain_errors
@@ -119,6 +119,10 @@ def search(
     marks: Annotated[
         bool, typer.Option("--marks/--no-marks", help="Use marks on this very query.")
     ] = True,
+    open_: Annotated[
+        int | None,
+        typer.Option("--open", help="Open this result (1: the first); it counts as a click."),
+    ] = None,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG or JPEG).")] = None,
     where: Where = None,
     data: Data = None,
@@ -152,10 +156,63 @@ def search(
         )
         if sheet is not None:
             write_sheet(collection, answer, sheet)
+        if open_ is not None:
+            chosen = open_result(collection, answer, open_)
+    if open_ is not None:
+        log_click(where, data, (pictures or [], text, parse_crop(crop)), chosen, open_)
     if as_json:
         emit(answer.as_json())
     else:
         show(answer)
+
+
+def open_result(collection: Collection, answer: Answer, place: int) -> int:
+    """Show a result with whatever shows pictures here; gives its item."""
+    if not 1 <= place <= len(answer.results):
+        raise BadInput(f"There are {len(answer.results)} results; open one from 1 on.")
+    item = answer.results[place - 1].item
+    typer.launch(str(collection.file(item)))
+    return item
+
+
+def log_click(
+    where: Path | None,
+    data: Path | None,
+    asked: tuple[list[str], str, tuple[float, float, float, float] | None],
+    item: int,
+    place: int,
+) -> None:
+    """Write down that a result was opened; while another process writes, say that it is not."""
+    pictures, text, crop = asked
+    try:
+        with opened(where, data, write=True) as collection:
+            query = collection.query([item_or_file(p) for p in pictures], text, crop=crop)
+            collection.teaching.click(query, item, source="cli", position=place)
+    except Busy as error:
+        typer.echo(f"The click was not kept: {error}", err=True)
+
+
+@plain_errors
+def suggest(
+    text: Annotated[str, typer.Argument(help="Words.")],
+    k: Annotated[int, typer.Option("-k", help="How many.")] = 8,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Name queries near this one: earlier ones, and tags, that ask for alike pictures.
+
+    Example: likewise suggest "red stripes"
+    """
+    with opened(where, data) as collection:
+        found = collection.suggest(text, k)
+    if as_json:
+        emit([{"text": t, "score": score} for t, score in found])
+        return
+    for other, _ in found:
+        typer.echo(printable(other))
+    if not found:
+        typer.echo("No learned query is near; see: likewise learn clicks", err=True)
 
 
 def parse_crop(text: str) -> tuple[float, float, float, float] | None:
@@ -180,6 +237,8 @@ def show(answer: Answer) -> None:
         ]
         table("", ["", "item", "score", "file", "found by"], rows)
     rests = f"model {answer.model}, index {answer.generation}"
+    if answer.words_model:
+        rests += f", words read by {answer.words_model}"
     if answer.marks:
         rests += f", {answer.marks} marks on this query"
     typer.echo(f"({rests}, {answer.seconds * 1e3:.0f} ms)")

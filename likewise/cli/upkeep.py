@@ -50,6 +50,8 @@ def status(where: Where = None, data: Data = None, as_json: AsJson = False) -> N
         f"{items['removed']:,} have left; {found['judgements']:,} judgements; "
         f"model {found['model']}, index {found['generation']}."
     )
+    if found["words_model"]:
+        typer.echo(f"Words are read by model {found['words_model']}.")
     if found["degraded"]:
         typer.echo(found["degraded"])
 

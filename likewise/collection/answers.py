@@ -20,7 +20,8 @@ class Result:
     score
         The true score; scores of one answer can be compared, not those of two.
     found_by
-        Which evidence found it: ``picture``, ``words``, ``learned words``, ``query``.
+        Which evidence found it: ``picture``, ``words`` (full text),
+        ``learned words``, ``picture with words`` (both added), ``query``.
     copies
         Near-duplicates folded into this result, where that was asked for.
     """
@@ -40,6 +41,8 @@ class Answer:
     ----------
     model
         Name of the model that ranked, ``plain`` where none did.
+    words_model
+        Name of the words model that read the text, empty where none did.
     marks
         How many marks of this very query shaped the answer.
     generation
@@ -50,6 +53,7 @@ class Answer:
 
     results: Sequence[Result]
     model: str = "plain"
+    words_model: str = ""
     marks: int = 0
     generation: int = 0
     degraded: str = ""

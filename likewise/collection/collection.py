@@ -14,13 +14,14 @@ from likewise.collection.answers import Answer
 from likewise.collection.building import build_generation, ensure_space
 from likewise.collection.defaults import FEATURES
 from likewise.collection.ingest import IngestReport, ingest
-from likewise.collection.modelling import Modelling
+from likewise.collection.modelling import WORDS, Modelling
 from likewise.collection.queries import Crop, Query, make_query
 from likewise.collection.searching import QueryPictures, answer, picture_surrogate
 from likewise.collection.snapshot import Snapshot, position
 from likewise.collection.teaching import Teaching
+from likewise.collection.wording import suggestions
 from likewise.store import Filter, Forgotten, Item, Store
-from likewise.types import BadInput, NotFound, Progress, QueryRef
+from likewise.types import BadInput, NotFound, Progress, QueryRef, check_k
 
 DATA_FOLDER = ".likewise"
 FIRST_SPACE = 500
@@ -235,6 +236,7 @@ class Collection:
         use_marks: bool = True,
         pin_query: bool = False,
         collapse: bool = False,
+        compact: bool = False,
     ) -> Answer:
         """Search by pictures, words, or both.
 
@@ -253,20 +255,25 @@ class Collection:
         filter
             Folder, tags, dates, sizes, kinds.
         model
-            A model's number, ``"plain"``, or None for the active one.
+            A model's number, ``"plain"``, or None for the active one.  Words are read by it
+            if it was learned from clicks, by the active words model otherwise; with
+            ``"plain"``, only full text is searched.
         use_marks
             Whether marks on this very query shape the answer.
         pin_query
             Whether items that are the query come first; else they are left out.
         collapse
             Whether near-duplicates are folded into the best of them.
+        compact
+            Whether words alone are searched over a small index of the words model's own,
+            which is kept in memory; the scores are the same.
         """
         query = self.query(
             pictures, text, unwanted=unwanted, weights=weights, crop=crop, vector=vector
         )
         return self.ask(
             query, k=k, filter=filter, model=model, use_marks=use_marks, pin_query=pin_query,
-            collapse=collapse,
+            collapse=collapse, compact=compact,
         )  # fmt: skip
 
     def ask(
@@ -279,10 +286,12 @@ class Collection:
         use_marks: bool = True,
         pin_query: bool = False,
         collapse: bool = False,
+        compact: bool = False,
     ) -> Answer:
         """Answer a query that :meth:`query` made; see :meth:`search`."""
         snapshot = self.snapshot()
         similarity, name = self.models.serving(model, snapshot)
+        words = self.models.words(model, snapshot) if query.text else None
         surrogate, marks = None, 0
         if similarity is None and (query.examples or query.vector is not None):
             raise NotFound(f"No pictures are indexed yet; run: likewise index {self.folder}")
@@ -298,12 +307,22 @@ class Collection:
             store=self.store,
             snapshot=snapshot,
             surrogate=surrogate,
+            read=None if words is None else words.read(query.text, snapshot if compact else None),
             wanted=filter,
             model=name,
             marks=marks,
             pin_query=pin_query,
         )
         return duplicates_.collapse(found, snapshot, k) if collapse else found
+
+    def suggest(self, text: str, k: int = 8) -> list[tuple[str, float]]:
+        """Queries near this one: what else was asked, or is a tag, for alike pictures.
+
+        Gives texts with the cosine of what the words model makes of both; none where it
+        knows no word of the text, or where none is active.
+        """
+        words = self.models.words(None, self.snapshot())
+        return [] if words is None else suggestions(self.store, words, text, check_k(k))
 
     def why(self, query: Query, item: int, *, model: int | str | None = None) -> dict[str, Any]:
         """Why an item scores as it does: share of each block, words that match, marks."""
@@ -323,7 +342,7 @@ class Collection:
     def status(self) -> dict[str, Any]:
         """How many items are in each state, and what answers searches."""
         snapshot = self.snapshot()
-        active = self.store.models.active()
+        active, words = self.models.active(), self.models.active(WORDS)
         return {
             "folder": str(self.folder),
             "items": self.store.items.counts(),
@@ -332,6 +351,7 @@ class Collection:
             "degraded": snapshot.degraded,
             "judgements": len(self.store.judgements),
             "model": "plain" if active is None else f"{active.id} {active.name}",
+            "words_model": "" if words is None else f"{words.id} {words.name}",
             "waiting": self.store.contents.waiting(),
         }
 

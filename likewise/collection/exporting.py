@@ -15,6 +15,7 @@ from likewise.collection.decoding import Unreadable, decode
 from likewise.collection.queries import Query
 from likewise.collection.searching import picture_surrogate
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.wording import joined
 from likewise.collection.workers import read_file
 from likewise.store import as_key
 from likewise.types import BadInput, DataProblem, NotFound, check_k
@@ -31,13 +32,25 @@ def explain(
     """Share of each block in an item's score, words of the query that it carries, and marks."""
     snapshot = collection.snapshot()
     similarity, name = collection.models.serving(model, snapshot)
-    out: dict[str, Any] = {"item": item, "model": name, "blocks": {}, "words": [], "marks": 0}
+    words = collection.models.words(model, snapshot) if query.text else None
+    read = None if words is None else words.read(query.text)
+    out: dict[str, Any] = {
+        "item": item, "model": name, "blocks": {}, "words": [], "marks": 0,
+        "words_model": "" if read is None else read.title,
+        "learned_words": [] if read is None else list(read.known),
+        "clicks": collection.teaching.clicks(query, item),
+    }  # fmt: skip
     found = collection.store.items.get(item)
     if similarity is not None and snapshot.holds(item):
         surrogate = picture_surrogate(query, snapshot, collection.pictures, similarity)
         taught = collection.teaching.refit(query, surrogate, snapshot, similarity)
         if taught is not None:
             surrogate, out["marks"] = taught
+        if read is not None and read.surrogate is not None:
+            if surrogate is not None:
+                surrogate = joined(surrogate, read.surrogate, snapshot)
+            else:
+                surrogate = read.surrogate
         if surrogate is not None:
             assert snapshot.plain is not None
             code = snapshot.codes([item])[0]

@@ -199,12 +199,23 @@ def hold_out(
         new.update(judged_run(similarity, evidence, every[~keep], labels))
     truth = truth_of(labels, every)
     runs = {name: judged_run(s, evidence, every, labels) for name, s in rivals.items()}
-    ours = _measures(new, truth)
-    verdicts = {
-        name: guard(ours[0], theirs[0], ours[1], theirs[1], baseline=name, seed=seed)
-        for name, theirs in ((n, _measures(run, truth)) for n, run in runs.items())
-    }
-    return HeldOut({**runs, "new": new}, truth, verdicts)
+    return judge_runs({**runs, "new": new}, truth, {name: list(truth) for name in runs}, seed)
+
+
+def judge_runs(
+    runs: Mapping[str, Run],
+    truth: Mapping[str, Mapping[str, float]],
+    rivals: Mapping[str, Sequence[str]],
+    seed: int,
+) -> HeldOut:
+    """Let the guard compare the run ``new`` with each rival on the queries named for it."""
+    verdicts = {}
+    for name, queries in rivals.items():
+        of = {q: truth[q] for q in queries if q in runs[name]}
+        ours, theirs = ({q: runs[n][q] for q in of} for n in ("new", name))
+        new, old = _measures(ours, of), _measures(theirs, of)
+        verdicts[name] = guard(new[0], old[0], new[1], old[1], baseline=name, seed=seed)
+    return HeldOut(runs, truth, verdicts)
 
 
 def _measures(run: Run, truth: Mapping[str, Mapping[str, float]]) -> tuple[Any, Any]:
@@ -220,11 +231,12 @@ def _measures(run: Run, truth: Mapping[str, Mapping[str, float]]) -> tuple[Any, 
     return ap, p1
 
 
-def table(held: HeldOut) -> Comparison | None:
-    """All runs side by side with significance, against plain."""
+def table(held: HeldOut, baseline: str = "plain") -> Comparison | None:
+    """All runs that cover every query, side by side with significance."""
     if not held.truth:
         return None
-    return compare(held.runs, held.truth, baseline="plain")
+    whole = {name: run for name, run in held.runs.items() if len(run) == len(held.truth)}
+    return compare(whole, held.truth, baseline=baseline)
 
 
 def card(
@@ -240,24 +252,24 @@ def card(
         "queries": len(evidence.queries),
         "lost_queries": evidence.lost_queries,
         "preferences": asdict(used),
-        "report": _finite(report),
-        "held_out": [] if compared is None else [_finite(dict(r)) for r in compared.rows],
+        "report": finite(report),
+        "held_out": [] if compared is None else [finite(dict(r)) for r in compared.rows],
         "guard": {
             "passed": held.passed,
             "sentence": held.sentence,
-            **{name: _finite(asdict(v)) for name, v in held.verdicts.items()},
+            **{name: finite(asdict(v)) for name, v in held.verdicts.items()},
         },
         "seconds": seconds,
         "time": time.time(),
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON knows no NaN: what could not be measured is null."""
     if isinstance(value, Mapping):
-        return {str(k): _finite(v) for k, v in value.items()}
+        return {str(k): finite(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(v) for v in value]
+        return [finite(v) for v in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):

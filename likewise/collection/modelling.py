@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from likewise.collection.descents import States
 from likewise.collection.searching import QueryPictures
 from likewise.collection.snapshot import Snapshot
 from likewise.learners import SIMILARITIES
@@ -24,7 +26,18 @@ from likewise.types import (
 )
 
 if TYPE_CHECKING:
+    from likewise.collection.wording import WordsModel
     from likewise.evaluation import Comparison
+
+DEFAULT, WORDS = "default", "words"
+"""Slots: which model ranks pictures, and which one reads words."""
+WORD_KINDS = ("clicks", "clicks-compact")
+"""Kinds of models that read words."""
+
+
+def slot_of(model: Model) -> str:
+    """The slot that a model is activated in."""
+    return WORDS if model.card.get("kind") in WORD_KINDS else DEFAULT
 
 
 class Prepared(NamedTuple):
@@ -45,6 +58,7 @@ class Modelling:
         self._store, self._snapshot, self._pictures = store, snapshot, pictures
         self._lock = threading.Lock()
         self._loaded: dict[tuple[int, str], Similarity] = {}
+        self._words: dict[tuple[int, str], WordsModel] = {}
 
     def serving(self, model: int | str | None, snapshot: Snapshot) -> tuple[Similarity | None, str]:
         """The similarity that ranks, and its name; None while nothing is indexed.
@@ -61,6 +75,29 @@ class Modelling:
         else:
             number = self.number(model)
         return self._load(number, snapshot), self.title(number)
+
+    def words(self, model: int | str | None, snapshot: Snapshot) -> WordsModel | None:
+        """The words model that reads a query's text; None for full text alone.
+
+        ``model`` is the number of a words model, ``"plain"`` for full text alone, or anything
+        else for the active one.
+        """
+        if snapshot.plain is None or model == "plain":
+            return None
+        fingerprint = snapshot.plain.space.fingerprint
+        chosen = None if model is None else self._store.models.get(self.number(model))
+        if chosen is None or slot_of(chosen) != WORDS:
+            chosen = self._store.models.active(WORDS)
+            if chosen is None or chosen.space != fingerprint:
+                return None
+        similarity = self._load(chosen.id, snapshot)
+        from likewise.collection.wording import WordsModel
+
+        key = (chosen.id, fingerprint)
+        with self._lock:
+            if key not in self._words:
+                self._words[key] = WordsModel(similarity, f"{chosen.id} {chosen.name}")  # type: ignore[arg-type]
+            return self._words[key]
 
     def number(self, model: int | str) -> int:
         """A model's number, from what a person wrote."""
@@ -111,18 +148,22 @@ class Modelling:
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
     ) -> Model:
-        """Learn a model from all judgements about picture queries, measure it, guard it.
+        """Learn a model from the judgements, measure it, guard it.
 
         Parameters
         ----------
         objective
-            ``bilinear`` (query-dependent, around taught queries) or ``top-precision``.
+            ``bilinear`` (query-dependent, around taught queries) or ``top-precision``, from
+            judgements about picture queries; or ``clicks``, from clicks after words and from
+            captions.
         activate
             Make it the active model if the guard lets it pass.
         force
             Activate it even if the guard does not.
         settings
-            Of the learner; chosen on held-out judgements where not given.
+            Of the learner; chosen on held-out judgements where not given.  For ``clicks``:
+            ``propensity``, ``captions``, ``dim``, ``threads``, and ``more`` to go on from the
+            active words model with what came since.
 
         Returns
         -------
@@ -141,6 +182,8 @@ class Modelling:
         settings: Mapping[str, Any] | None = None,
     ) -> Prepared:
         """Learn and measure a model without writing anything, so that a child process may."""
+        if objective == "clicks":
+            return self._prepare_clicks(name, seed, dict(settings or {}))
         from likewise.collection import learning
 
         started = time.perf_counter()
@@ -169,6 +212,37 @@ class Modelling:
         card = learning.card(learned, objective, evidence, held, time.perf_counter() - started)
         card |= {"kind": learned.similarity_.kind, "similarity": written}
         return Prepared(name or objective, arrays, card, snapshot.plain.space.fingerprint)
+
+    def _prepare_clicks(self, name: str, seed: int, settings: dict[str, Any]) -> Prepared:
+        from likewise.collection import click_learning as clicks
+
+        snapshot = self._snapshot()
+        if snapshot.plain is None:
+            raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
+        more = bool(settings.pop("more", False))
+        try:
+            how = clicks.How(**settings, seed=seed)
+        except TypeError:
+            known = ", ".join(f.name for f in fields(clicks.How) if f.name != "seed")
+            raise BadInput(f"Settings for clicks are {known} and more.") from None
+        active, seen, since = self.words(None, snapshot), None, (0, 0)
+        record = self._store.models.active(WORDS)
+        if active is not None and record is not None:
+            seen = self._store.models.load(record.id)[0].get("seen")
+            since = record.card.get("newest", 0), record.card.get("newest_item", 0)
+        if more and active is None:
+            raise BadInput("No words model is active to go on from; learn one without --more.")
+        records = [(r.id, r.judgement) for r in self._store.judgements.records()]
+        after = {"after": since[0], "captions_after": since[1]} if more else {}
+        evidence = clicks.gather(records, self._store, snapshot, how, **after)
+        states = States(self._store)
+        fitting = clicks.Fitting(
+            snapshot, how, active.similarity if more and active else None, states.load, states.save
+        )
+        arrays, card = clicks.prepare(fitting, evidence, self._store, active, seen)
+        states.clear()
+        card["settings"]["more"] = more
+        return Prepared(name or "clicks", arrays, card, snapshot.plain.space.fingerprint)
 
     def keep(
         self, ready: Prepared, *, activate: bool = True, force: bool = False, person: str = ""
@@ -209,26 +283,39 @@ class Modelling:
         """Every model, oldest first."""
         return self._store.models.all()
 
-    def active(self) -> Model | None:
-        """The active model, None for plain similarity."""
-        return self._store.models.active()
+    def active(self, slot: str = DEFAULT) -> Model | None:
+        """The active model of a slot: None for plain similarity, or full text for words."""
+        return self._store.models.active(slot)
 
-    def activate(self, model: int | str, *, person: str = "", force: bool = False) -> Activation:
-        """Make a model the active one (``"plain"``: none), if its guard let it pass."""
+    def all_active(self) -> dict[str, int]:
+        """Number of the active model by slot, where there is one."""
+        found = {slot: self.active(slot) for slot in (DEFAULT, WORDS)}
+        return {slot: model.id for slot, model in found.items() if model is not None}
+
+    def activate(
+        self, model: int | str, *, person: str = "", force: bool = False, slot: str = DEFAULT
+    ) -> Activation:
+        """Make a model the active one of its slot, if its guard let it pass.
+
+        ``"plain"`` is none: plain similarity, or for the slot ``words`` full text alone.
+        """
         if model == "plain":
-            return self._store.models.activate(None, person=person)
+            return self._store.models.activate(None, slot=slot, person=person)
         number = self.number(model)
-        verdict = self._store.models.get(number).card.get("guard", {})
+        found = self._store.models.get(number)
+        verdict = found.card.get("guard", {})
         if not verdict.get("passed", False) and not force:
             sentence = verdict.get("sentence", "It was never compared with plain similarity.")
             raise BadInput(
                 f"Model {number} is not activated: {sentence} Use --force to do it anyway."
             )
-        return self._store.models.activate(number, person=person, reason="force" if force else "")
+        return self._store.models.activate(
+            number, slot=slot_of(found), person=person, reason="force" if force else ""
+        )
 
-    def rollback(self, *, person: str = "") -> Activation:
-        """Go back to what was active before."""
-        return self._store.models.rollback(person=person)
+    def rollback(self, *, person: str = "", slot: str = DEFAULT) -> Activation:
+        """Go back to what was active before in a slot."""
+        return self._store.models.rollback(slot=slot, person=person)
 
     def write(self, model: int | str, target: Path) -> Path:
         """Export a model with its card."""

@@ -15,6 +15,7 @@ from likewise.types import BadInput, FloatArray, QueryRef
 Crop = tuple[float, float, float, float]
 MAX_TEXT = 20_000
 """Characters of a text query that are looked at."""
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class Query:
 
 def normal_text(text: str) -> str:
     """Words as they are kept: one space between them, no control characters, not endless."""
-    return " ".join(text.encode("utf-8", "replace").decode()[:MAX_TEXT].split())
+    whole = text.encode("utf-8", "replace").decode()[:MAX_TEXT]
+    return " ".join(whole.translate(_CONTROLS).split())
 
 
 def make_query(

@@ -18,6 +18,7 @@ from likewise.collection.decoding import Unreadable
 from likewise.collection.own_vectors import BLOCK
 from likewise.collection.queries import Crop, Query
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.wording import Read, full_text, joined
 from likewise.collection.workers import Describer, Task, read_file
 from likewise.store import Filter, Store, as_file, printable
 from likewise.types import (
@@ -168,7 +169,7 @@ def answer(
     store: Store,
     snapshot: Snapshot,
     surrogate: Surrogate | None,
-    word_surrogate: Surrogate | None = None,
+    read: Read | None = None,
     wanted: Filter | None = None,
     model: str = "plain",
     marks: int = 0,
@@ -181,8 +182,8 @@ def answer(
     ----------
     surrogate
         Of the query's pictures, or None.
-    word_surrogate
-        Of its words turned into picture space, or None.
+    read
+        What a words model makes of the query's words, or None.
     wanted
         Filter on folder, tags, date, size, kind.
     pin_query
@@ -196,18 +197,19 @@ def answer(
     own = [store.items.find(path).id for path in query.own_items]
     out = {*own, *leave_out}
     lists: dict[str, Hits] = {}
-    several = bool(query.text) and (surrogate is not None or word_surrogate is not None)
+    meant = None if read is None else read.surrogate
+    several = bool(query.text) and (surrogate is not None or meant is not None)
     depth = (k * DEEPER if several else k) + len(out)
-    if surrogate is not None:
+    if surrogate is not None and meant is not None:
+        total = joined(surrogate, meant, snapshot)
+        lists["picture with words"] = without(snapshot.search(total, depth, among=among), out)
+    elif surrogate is not None:
         lists["picture"] = without(snapshot.search(surrogate, depth, among=among), out)
-    if word_surrogate is not None:
-        found = snapshot.search(word_surrogate, depth, among=among)
-        lists["learned words"] = without(found, out)
+    elif meant is not None:
+        assert read is not None
+        lists["learned words"] = without(read.find(snapshot, depth, among=among), out)
     if query.text:
-        found = store.words.search(query.text, depth, among=among)
-        if not len(found.ids):
-            found = store.words.search(query.text, depth, among=among, any_word=True)
-        lists["words"] = without(found, out)
+        lists["words"] = without(full_text(store, query.text, depth, read, among=among), out)
     if len(lists) == 1:
         ((name, hits),) = lists.items()
         hits = Hits(hits.ids[:k], hits.scores[:k])
@@ -220,10 +222,12 @@ def answer(
     return Answer(
         results,
         model=model,
+        words_model="" if read is None else read.title,
         marks=marks,
         generation=snapshot.generation,
         degraded=snapshot.degraded,
         seconds=time.perf_counter() - started,
+        notes=(read.note,) if read is not None and read.note else (),
     )
 
 

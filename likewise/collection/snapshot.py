@@ -181,6 +181,11 @@ class Snapshot:
             return ids, np.asarray(self._codes)
         return ids, self.codes(ids) if len(ids) else np.zeros((0, self.dim), np.float32)
 
+    def sample(self, count: int) -> FloatArray:
+        """Picture vectors of about so many items, evenly spaced by id."""
+        ids = np.array([*self._row_of, *self._fresh_of], dtype=np.int64)
+        return self.codes(np.sort(ids)[:: max(1, len(ids) // count)][:count])
+
     def background(self) -> Background | None:
         """How the collection's pictures vary; computed once, when marks first need it."""
         with self._lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +47,23 @@ class Teaching:
         person: str = "",
         source: str = "api",
         keys: Sequence[str | None] | None = None,
+        positions: Sequence[int] | None = None,
     ) -> list[int]:
-        """Say that items are, or are not, what this query wants; gives the records' numbers."""
+        """Say that items are, or are not, what this query wants; gives the records' numbers.
+
+        ``positions`` are the places where they stood among the results, from 1.
+        """
         value = 1.0 if relevant else 0.0
-        return self._add(query, [(i,) for i in items], "label", value, person, source, keys)
+        groups = [(i,) for i in items]
+        return self._add(query, groups, "label", value, person, source, keys, positions)
 
     def click(
         self, query: Query, item: int | str, *, person: str = "", source: str = "api",
-        key: str | None = None,
+        key: str | None = None, position: int = 0,
     ) -> int:  # fmt: skip
-        """Say that an item was chosen for this query."""
-        return self._add(query, [(item,)], "click", 1.0, person, source, [key])[0]
+        """Say that an item was chosen for this query, at this place among the results (from 1)."""
+        groups = [(item,)]
+        return self._add(query, groups, "click", 1.0, person, source, [key], [position])[0]
 
     def order(
         self, query: Query, items: Sequence[int | str], *, person: str = "", source: str = "api",
@@ -76,12 +83,16 @@ class Teaching:
         person: str,
         source: str,
         keys: Sequence[str | None] | None,
+        positions: Sequence[int] | None = None,
     ) -> list[int]:
         ref = query.ref
         self._pictures.keep(ref)
+        places = [0] * len(groups) if positions is None else list(positions)
+        if len(places) != len(groups):
+            raise BadInput("Give one position for each item, or none at all.")
         judgements = [
-            Judgement(ref, tuple(self._path(i) for i in group), kind, value, 0.0, person, source)
-            for group in groups
+            Judgement(ref, tuple(map(self._path, group)), kind, value, 0.0, person, source, place)
+            for group, place in zip(groups, places)
         ]
         return self._store.judgements.add(judgements, keys)
 
@@ -114,6 +125,9 @@ class Teaching:
         good: list[Judgement] = []
         known = self._known(result.judgements)
         for judgement in result.judgements:
+            if judgement.kind == "click" and not judgement.value:  # shown: some may have gone since
+                shown = tuple(i for i in dict.fromkeys(judgement.items) if i in known)
+                judgement = replace(judgement, items=shown or judgement.items)
             lost = [i for i in self._names(judgement) if i not in known]
             if lost:
                 problems.append(f"{path.name}: {lost[0]!r} is not an item of this collection.")
@@ -167,6 +181,13 @@ class Teaching:
         taken = {*near, *wide, *judged, *own}
         rest = [i for i in rng.permutation(snapshot.all_codes()[0]).tolist() if i not in taken]
         return [*near, *wide, *rest[: max(0, count - len(near) - len(wide))]][:count]
+
+    def clicks(self, query: Query, item: int) -> int:
+        """How often an item was chosen for this query."""
+        try:
+            return int(self._store.judgements.chosen(query.ref, item))
+        except BadInput:  # nothing that judgements could be about
+            return 0
 
     # -- marks at work -----------------------------------------------------------
 

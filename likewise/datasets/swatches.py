@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -140,10 +141,14 @@ class SwatchSet:
             delayed(_save)(self.items[i], self.size, self.seed, folder / self.names[i])
             for i in missing
         )
-        for _ in Parallel(n_jobs=jobs, batch_size=16, return_as="generator_unordered")(work):
-            done += 1
-            if progress is not None:
-                progress(done, total)
+        try:
+            for _ in Parallel(n_jobs=jobs, batch_size=16, return_as="generator_unordered")(work):
+                done += 1
+                if progress is not None:
+                    progress(done, total)
+        finally:
+            if missing and jobs != 1:  # joblib would keep its idle workers, and warn at a kill
+                get_reusable_executor().shutdown(wait=True)
         return folder
 
     def _recipe(self) -> dict[str, Any]:

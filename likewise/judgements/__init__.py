@@ -1,5 +1,6 @@
 """Labels, clicks and orderings: records, import and export, and the preferences they mean."""
 
+from likewise.judgements.click_table import ClickReport, ClickTable, click_table
 from likewise.judgements.exchange import ImportResult, Problem
 from likewise.judgements.files import read_judgements, write_judgements
 from likewise.judgements.preferences import (
@@ -15,11 +16,14 @@ from likewise.judgements.sampling import sample_triplets
 from likewise.judgements.ubi import read_ubi, write_ubi
 
 __all__ = [
+    "ClickReport",
+    "ClickTable",
     "ImportResult",
     "Judgements",
     "PreferenceReport",
     "Problem",
     "Resolved",
+    "click_table",
     "from_classes",
     "from_clicks",
     "from_labels",

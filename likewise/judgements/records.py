@@ -36,6 +36,8 @@ def check_judgement(judgement: Judgement) -> Judgement:
         raise BadInput("Query, items, person and source of a judgement must be text.")
     if not math.isfinite(judgement.value) or not math.isfinite(judgement.time):
         raise BadInput("Value and time of a judgement must be finite numbers.")
+    if judgement.position < 0:
+        raise BadInput("The position of a result counts from 1; 0 says that nobody knows it.")
     if judgement.kind == "click" and judgement.value < 0:
         raise BadInput(f"A number of clicks cannot be negative, but {judgement.value:g} is.")
     return judgement
@@ -88,7 +90,7 @@ class Judgements:
         One row ``left, top, right, bottom`` each, NaN where nothing was cropped.
     items, offsets
         The items of judgement ``i`` are ``items[offsets[i]:offsets[i + 1]]``.
-    kind, value, time, person, source
+    kind, value, time, person, source, position
         As in :class:`likewise.types.Judgement`.
 
     Examples
@@ -109,6 +111,7 @@ class Judgements:
     time: Numbers
     person: Texts
     source: Texts
+    position: IdArray
 
     def __post_init__(self) -> None:
         for column in fields(self):
@@ -137,6 +140,7 @@ class Judgements:
             time=np.array([j.time for j in rows], np.float64),
             person=_texts([j.person for j in rows]),
             source=_texts([j.source for j in rows]),
+            position=np.array([j.position for j in rows], np.int64),
         )
 
     def __len__(self) -> int:
@@ -152,6 +156,7 @@ class Judgements:
             time=float(self.time[place]),
             person=self.person[place],
             source=self.source[place],
+            position=int(self.position[place]),
         )
 
     def __iter__(self) -> Iterator[Judgement]:

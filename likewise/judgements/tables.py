@@ -35,10 +35,15 @@ from likewise.judgements.exchange import (
 from likewise.judgements.records import Judgements, check_judgement
 from likewise.types import BadInput, DataProblem, Judgement, QueryKind, QueryRef
 
-COLUMNS = ("query_kind", "query", "crop", "items", "kind", "value", "time", "person", "source")
+COLUMNS = (
+    *("query_kind", "query", "crop", "items", "kind", "value", "time", "person", "source"),
+    "position",
+)
 FULL = ("query", "items", "kind")
 LABELS = ("query", "item", "relevant")
 CLICKS = ("query", "item", "clicks")
+ALSO = {"image": "item", "count": "clicks"}
+"""Other names of columns that click logs come with."""
 
 _SCHEMA = pa.schema(
     [
@@ -51,6 +56,7 @@ _SCHEMA = pa.schema(
         ("time", pa.float64()),
         ("person", pa.string()),
         ("source", pa.string()),
+        ("position", pa.int64()),
     ]
 )
 _TRUE = {"true", "yes", "y", "relevant"}
@@ -67,7 +73,12 @@ Parser = Callable[[Row], Judgement]
 
 def parser(columns: Iterable[str], query_kind: QueryKind | None) -> Parser:
     """The function that makes a judgement of a row with these columns."""
-    given = set(columns)
+    named = set(columns)
+    other = {old: new for old, new in ALSO.items() if old in named and new not in named}
+    if other and not named.issuperset(FULL):
+        inner = parser({other.get(name, name) for name in named}, query_kind)
+        return lambda row: inner({other.get(name, name): value for name, value in row.items()})
+    given = named
     if given.issuperset(FULL):
         return lambda row: _full(row, query_kind or "item")
     if given.issuperset(LABELS):
@@ -121,11 +132,15 @@ def _query(row: Row, query_kind: QueryKind) -> QueryRef:
     return QueryRef(kind, as_text(row["query"], "query"), corners)
 
 
-def _who(row: Row) -> tuple[float, str, str]:
+def _who(row: Row) -> tuple[float, str, str, int]:
     person, source = (
         "" if row.get(name) is None else as_text(row[name], name) for name in ("person", "source")
     )
-    return as_time(row.get("time")), person, source
+    place = row.get("position")
+    position = 0 if place in (None, "") else as_number(place, "position")
+    if position != int(position) or not 0 <= position < 2**53:
+        raise BadInput(f"A position is a whole number from 1 on, not {position:g}.")
+    return as_time(row.get("time")), person, source, int(position)
 
 
 def _relevant(value: Any) -> float:
@@ -215,7 +230,8 @@ def write_csv(judgements: Judgements, path: PathLike, delimiter: str = ",") -> N
             crop = " ".join(map(number_text, j.query.crop or ()))
             numbers = (number_text(j.value), number_text(j.time))
             query = (j.query.kind, j.query.value, crop)
-            row = (*query, items_cell(j.items), j.kind, *numbers, j.person, j.source)
+            said = (items_cell(j.items), j.kind, *numbers, j.person, j.source, str(j.position))
+            row = (*query, *said)
             yield _csv_line(row, delimiter)
 
     write_text(path, lines())
@@ -287,7 +303,7 @@ def json_line(record: Mapping[str, Any]) -> str:
 def _record(j: Judgement) -> dict[str, Any]:
     values = (
         *(j.query.kind, j.query.value, j.query.crop and list(j.query.crop), list(j.items)),
-        *(j.kind, float(j.value), float(j.time), j.person, j.source),
+        *(j.kind, float(j.value), float(j.time), j.person, j.source, int(j.position)),
     )
     return dict(zip(COLUMNS, values))
 

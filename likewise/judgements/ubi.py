@@ -142,7 +142,15 @@ def _click(event: Mapping[str, Any], asked: _Asked, value: float) -> Judgement:
     if not isinstance(thing, Mapping) or thing.get("object_id") is None:
         raise BadInput("The event does not say which object it is about (object_id).")
     item = as_text(thing["object_id"], "object_id")
-    return Judgement(asked.query, (item,), "click", value, *_who(event))
+    return Judgement(asked.query, (item,), "click", value, *_who(event), _position(attributes))
+
+
+def _position(attributes: Any) -> int:
+    """Where the object was shown; 0 where the event does not say, or says nonsense."""
+    position = attributes.get("position")
+    ordinal = position.get("ordinal") if isinstance(position, Mapping) else None
+    whole = isinstance(ordinal, int) and not isinstance(ordinal, bool)
+    return int(ordinal) if whole and 0 < ordinal < 2**53 else 0  # type: ignore[operator, arg-type]
 
 
 def _who(row: Mapping[str, Any]) -> tuple[float, str, str]:
@@ -184,8 +192,8 @@ def write_ubi(judgements: Judgements, events: PathLike, queries: PathLike) -> No
 
 def _event_lines(judgements: Judgements) -> Iterator[str]:
     for judgement in judgements:
-        for ordinal, item in enumerate(judgement.items, start=1):
-            line = json_line(_event_row(judgement, item, ordinal))
+        for item in judgement.items:
+            line = json_line(_event_row(judgement, item))
             yield from (line for _ in range(max(1, int(judgement.value))))
 
 
@@ -200,14 +208,17 @@ def _query_row(query: QueryRef) -> dict[str, Any]:
     }
 
 
-def _event_row(judgement: Judgement, item: str, ordinal: int) -> dict[str, Any]:
+def _event_row(judgement: Judgement, item: str) -> dict[str, Any]:
     who = {"user_id": judgement.person, "application": judgement.source}
+    shown: dict[str, Any] = {"object": {"object_id": item}}
+    if judgement.position:
+        shown["position"] = {"ordinal": judgement.position}
     return {
         "action_name": "click" if judgement.value else "impression",
         "query_id": _query_id(judgement.query),
         "timestamp": _timestamp(judgement.time),
         **{name: value for name, value in who.items() if value},
-        "event_attributes": {"object": {"object_id": item}, "position": {"ordinal": ordinal}},
+        "event_attributes": shown,
     }
 
 

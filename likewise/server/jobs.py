@@ -115,7 +115,10 @@ def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) 
     """
     running.progress(0, 1, "Learning from the judgements.")
     objective = str(payload.get("objective", "bilinear"))
-    ready = learn_apart(collection, objective, running.should_stop)
+    settings: dict[str, Any] = {}
+    if objective == "clicks":
+        settings = {name: payload[name] for name in ("propensity", "more") if name in payload}
+    ready = learn_apart(collection, objective, running.should_stop, settings)
     if ready is None:
         return "Stopped; nothing was kept."
     model = collection.models.keep(ready, activate=False)

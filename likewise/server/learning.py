@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from likewise.collection import Collection
 from likewise.collection.modelling import Prepared
@@ -16,13 +17,17 @@ LOOK = 0.1
 
 
 def learn_apart(
-    collection: Collection, objective: str, should_stop: Callable[[], bool]
+    collection: Collection,
+    objective: str,
+    should_stop: Callable[[], bool],
+    settings: Mapping[str, Any] | None = None,
 ) -> Prepared | None:
     """What a child process learned from the judgements; None where it was stopped."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(
-        target=_learn, args=(collection.folder, collection.store.folder, objective, theirs)
+        target=_learn,
+        args=(collection.folder, collection.store.folder, objective, dict(settings or {}), theirs),
     )
     child.start()
     theirs.close()
@@ -44,7 +49,9 @@ def learn_apart(
     return prepared
 
 
-def _learn(folder: Path, data: Path, objective: str, pipe: Connection) -> None:
+def _learn(
+    folder: Path, data: Path, objective: str, settings: dict[str, Any], pipe: Connection
+) -> None:
     """In the child: read the collection, learn, send; nothing is written here."""
     import os
     import signal
@@ -54,7 +61,7 @@ def _learn(folder: Path, data: Path, objective: str, pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     try:
         with Collection.open(folder, data=data) as collection:
-            pipe.send(collection.models.prepare(objective))
+            pipe.send(collection.models.prepare(objective, settings=settings))
     except LikewiseError as error:
         pipe.send(error)
     finally:

@@ -106,6 +106,7 @@ class SearchIn(QueryIn):
     use_marks: bool = True
     collapse: bool = Field(False, description="fold near-duplicates into one result")
     pin_query: bool = Field(False, description="items that are the query come first")
+    compact: bool = Field(False, description="search words over a small index, kept in memory")
     same_object: bool = Field(False, description="find the same object, not the same look")
     generation: Annotated[int, Field(ge=0, le=BIGGEST)] | None = Field(
         None, description="refuse to answer from another index generation than this one"
@@ -139,6 +140,7 @@ class AnswerOut(BaseModel):
 
     results: list[ResultOut]
     model: str
+    words_model: str = Field(description="what read the words; empty for full text alone")
     generation: int
     degraded: str = Field(description="one sentence where the answer is not what it should be")
     marks: int = Field(description="marks of this very query that shaped the answer")
@@ -181,6 +183,7 @@ class ModelOut(BaseModel):
 
     id: int
     name: str
+    slot: str = Field(description="default: it ranks pictures; words: it reads text queries")
     active: bool
     made: float
     card: dict[str, Any]
@@ -219,6 +222,7 @@ def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str
     return {
         "results": results,
         "model": answer.model,
+        "words_model": answer.words_model,
         "generation": answer.generation,
         "degraded": answer.degraded,
         "marks": answer.marks,

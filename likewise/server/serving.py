@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
@@ -78,6 +79,10 @@ def serve(
         address = f"http://{shown}:{bound}/?token={access.token}"
         served: Served = gate.app.state.served  # type: ignore[attr-defined]
         server = _Server(config, lambda: ready(address), served.hub.close)
+        # uvicorn repeats the signal when it has ended; a request to terminate must not cut off
+        # what is still to be tidied up, so it ends the way Ctrl-C does.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         with contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
 

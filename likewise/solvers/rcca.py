@@ -101,12 +101,17 @@ class State:
             model("anchor"),
             model("current"),
             model("best"),
-            float(settings["score"]),
+            _number(settings["score"]),
             int(settings["rounds"]),
             int(settings["waited"]),
-            tuple(settings["history"]),
+            tuple(_number(score) for score in settings["history"]),
             str(settings["note"]),
         )
+
+
+def _number(value: Any) -> float:
+    """JSON has no NaN, and writes null for it."""
+    return float("nan") if value is None else float(value)
 
 
 class Solution(NamedTuple):
@@ -128,6 +133,7 @@ def rcca(
     held_out: tuple[Any, ...] | Judge | None = None,
     state: State | None = None,
     progress: Callable[[int, int], None] | None = None,
+    keep: Callable[[State], None] | None = None,
 ) -> Solution:
     """Descend from a start until held-out triplets get no better.
 
@@ -149,6 +155,8 @@ def rcca(
         rather start anew from the earlier run's model: one round is linear in triplets.
     progress
         Called with (rounds done, rounds at most).
+    keep
+        Called with the state after every round, to write it down.
     """
     how = settings or Settings()
     how.check()
@@ -165,6 +173,8 @@ def rcca(
         if state.note:
             break
         state = _after_round(run, state, judge)
+        if keep is not None:
+            keep(state)
         if progress is not None:
             progress(state.rounds, how.rounds)
     objective, residual = objective_of(state.best, state.anchor, rows, pictures, made, how)

@@ -127,6 +127,31 @@ class JudgementLog:
                 ):
                     yield record
 
+    def chosen(self, query: QueryRef, item: int) -> float:
+        """How often an item was chosen (clicked) for a query."""
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT j.id, j.value, j.crop FROM judged AS d JOIN judgements AS j "
+                "ON j.id = d.judgement LEFT JOIN items AS i ON i.id = j.query_item "
+                "WHERE d.item = ? AND j.kind = 'click' AND j.query_kind = ? "
+                "AND COALESCE(i.path, CAST(j.query_value AS BLOB)) = ?",
+                (item, query.kind, query.value.encode("utf-8", "surrogateescape")),
+            ).fetchall()
+            gone = _undone(db) if rows else set()
+        crop = json.dumps(query.crop) if query.crop else None
+        return float(sum(row[1] for row in rows if row[0] not in gone and row[2] == crop))
+
+    def texts(self, limit: int = 1000) -> list[str]:
+        """Text queries that something was judged for, the latest first."""
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT query_value, MAX(id) AS newest FROM judgements "
+                "WHERE query_kind = 'text' AND kind <> 'undo' GROUP BY query_value "
+                "ORDER BY newest DESC LIMIT ?",
+                (limit,),
+            )
+            return [str(row[0]) for row in rows]
+
     def __iter__(self) -> Iterator[Judgement]:
         """Every judgement that counts, as :class:`likewise.types.Judgement`."""
         return (record.judgement for record in self.records())
@@ -172,7 +197,7 @@ class JudgementLog:
         with self._catalogue.reading() as db:
             rows = db.execute(
                 "SELECT j.id, j.kind, query_kind, COALESCE(i.path, query_value), crop, value, "
-                "time, person, source FROM judgements AS j "
+                "time, person, source, j.position FROM judgements AS j "
                 "LEFT JOIN items AS i ON i.id = j.query_item "
                 "WHERE j.kind <> 'undo' AND j.id > ? AND j.id <= ? ORDER BY j.id LIMIT ?",
                 (after, upto, _CHUNK),
@@ -198,7 +223,7 @@ def _add(db: sqlite3.Connection, j: Judgement, key: str | None, ids: dict[str, i
     number = _insert(
         db,
         "INSERT INTO judgements (key, kind, query_kind, query_item, query_value, crop, value, "
-        "time, person, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "time, person, source, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             key,
             j.kind,
@@ -210,6 +235,7 @@ def _add(db: sqlite3.Connection, j: Judgement, key: str | None, ids: dict[str, i
             j.time or time.time(),
             j.person,
             j.source,
+            j.position,
         ),
     )
     db.executemany(
@@ -227,6 +253,8 @@ def _check(j: Judgement) -> None:
         raise BadInput(f"A judgement of kind {j.kind} needs at least {needed} different items.")
     if not -1e300 < float(j.value) < 1e300:
         raise BadInput("The value of a judgement must be a finite number.")
+    if not 0 <= j.position < 2**53:
+        raise BadInput(f"Positions of results count from 1 (0: not known), not {j.position}.")
 
 
 def _check_same(db: sqlite3.Connection, record: int, j: Judgement, items: list[int]) -> None:
@@ -278,7 +306,8 @@ def _delete(db: sqlite3.Connection, doomed: set[int]) -> None:
 
 
 def _record(row: tuple[Any, ...], items: tuple[str, ...]) -> Record:
-    number, kind, query_kind, value_of, crop, value, when, person, source = row
+    number, kind, query_kind, value_of, crop, value, when, person, source, position = row
     text = as_file(value_of) if isinstance(value_of, bytes) else value_of
     query = QueryRef(query_kind, text, tuple(json.loads(crop)) if crop else None)
-    return Record(number, Judgement(query, items, kind, value, when, person, source), False)
+    judgement = Judgement(query, items, kind, value, when, person, source, position)
+    return Record(number, judgement, False)

@@ -199,7 +199,11 @@ CREATE TABLE rounds (
 CREATE INDEX rounds_session ON rounds (session);
 """
 
-STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK)
+POSITIONS = """
+ALTER TABLE judgements ADD COLUMN position INTEGER NOT NULL DEFAULT 0;
+"""
+
+STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS)
 
 
 def version_of(db: sqlite3.Connection) -> int:

@@ -20,6 +20,7 @@ from likewise.store.jobs import Jobs
 from likewise.store.judgement_log import JudgementLog
 from likewise.store.lock import WriterLock
 from likewise.store.models import Models
+from likewise.store.scratch import Scratch
 from likewise.store.segments import Segments
 from likewise.store.sessions import Sessions
 from likewise.store.settings import Settings
@@ -43,8 +44,9 @@ class Store:
         The log of judgements; query pictures kept by hash.
     models, spaces
         Learned models; fitted spaces.
-    jobs, sessions, settings, thumbnails
-        Long work; target search; names and values; the cache of small pictures.
+    jobs, sessions, settings, thumbnails, scratch
+        Long work; target search; names and values; the caches of small pictures and of
+        unfinished work.
     """
 
     def __init__(self, folder: Path, catalogue: Catalogue, lock: WriterLock | None) -> None:
@@ -63,6 +65,7 @@ class Store:
         self.spaces = SpaceFiles(catalogue, folder)
         self.jobs = Jobs(catalogue)
         self.sessions = Sessions(catalogue)
+        self.scratch = Scratch(folder, write=lock is not None)
 
     @classmethod
     def open(

@@ -88,6 +88,16 @@ class Texts:
         """All captions of an item."""
         return self._texts(item, "caption")
 
+    def all_captions(self, limit: int = 100_000) -> list[tuple[int, str]]:
+        """Captions of present items as (item, text), the newest items first."""
+        with self._catalogue.reading() as db:
+            return db.execute(
+                "SELECT t.item, t.text FROM item_texts AS t JOIN items AS i ON i.id = t.item "
+                "WHERE t.kind = 'caption' AND i.removed IS NULL "
+                "ORDER BY t.item DESC, t.text LIMIT ?",
+                (limit,),
+            ).fetchall()
+
     def metadata(self, item: int) -> dict[str, Any]:
         """Metadata of an item: what the picture carries, overlaid by what sidecars say."""
         with self._catalogue.reading() as db:

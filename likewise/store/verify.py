@@ -162,7 +162,7 @@ def _segments(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
 def _caches(catalogue: Catalogue, db: sqlite3.Connection, folder: Path) -> Iterator[Finding]:
     generations = Generations(catalogue, folder)
     for generation in generations.all():
-        reason = generations.unusable(generation, generation.space)
+        reason = generations.unusable(generation, generation.space, every_byte=True)
         if reason:
             yield Finding("cache", f"generation {generation.number}", reason)
     words = db.execute("SELECT COUNT(*) FROM words_docsize").fetchone()[0]

@@ -320,9 +320,9 @@ def test_the_list_of_keys_tells_what_the_screen_has(home, served):
 def test_light_and_dark(home):
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     first = home.evaluate(ground)
-    button = home.get_by_role("button", name="Colours")
-    while home.evaluate("document.documentElement.dataset.theme") != "dark":
-        button.click()
+    for step in ("auto; change to light", "light; change to dark"):
+        home.get_by_role("button", name=f"Colours: {step}").click()
+    assert home.evaluate("document.documentElement.dataset.theme") == "dark"
     assert home.evaluate(ground) != first
     home.reload()
     home.wait_for_selector(".card img")
@@ -369,3 +369,24 @@ def test_strangers_see_what_to_do(page, served, faults):
     page.goto(f"{served.base}/?token=an-old-one")
     assert "changes at every start" in page.inner_text("main")
     assert page.locator("script").count() == 0
+
+
+def test_words_that_were_learned_say_so_and_what_is_opened_is_a_click(home, served):
+    job = served.api("/models/learn", {"objective": "clicks"})["id"]
+    while (done := served.api(f"/jobs/{job}"))["state"] in ("queued", "running"):
+        home.wait_for_timeout(200)
+    model = done["model"]
+    served.api(f"/models/{model}/activate", {"force": True})
+    shown = results(home, served, "text=olive")
+    assert f"words read by {model} clicks" in home.locator(".rests").inner_text()
+    titles = [c.get_attribute("title") for c in home.locator(".card .picture").all()]
+    assert any("learned words" in title for title in titles)
+    home.wait_for_selector(".near a")
+    home.get_by_role("button", name=f"View {shown[1]}").click()
+    home.wait_for_selector("text=Words that were learned from clicks")
+    assert "olive" in home.locator(".why").inner_text()
+    newest = served.api("/judgements")["records"][0]
+    assert (newest["kind"], newest["position"]) == ("click", 2)
+    assert newest["query"]["text"] == "olive"
+    home.keyboard.press("Escape")
+    served.api("/models/rollback", {"slot": "words"})

@@ -60,6 +60,7 @@ def judgements(draw: Any) -> Judgement:
         draw(numbers),
         draw(names),
         draw(names),
+        draw(st.integers(0, 2**40)),
     )
 
 

@@ -114,6 +114,18 @@ def test_simple_clicks(tmp_path, ending):
     ]
 
 
+def test_click_logs_have_other_names_for_columns(tmp_path):
+    path = tmp_path / "clicks.tsv"
+    path.write_text("query\timage\tcount\tposition\nred car\tb.jpg\t3\t2\nred car\tc.jpg\t0\t\n")
+    query = QueryRef("text", "red car")
+    assert list(read_judgements(path).judgements) == [
+        Judgement(query, ("b.jpg",), "click", 3.0, position=2),
+        Judgement(query, ("c.jpg",), "click", 0.0),
+    ]
+    path.write_text("query\timage\tcount\tposition\nred car\tb.jpg\t3\t-2\nq\tb.jpg\t-3\t1\n")
+    assert len(read_judgements(path).problems) == 2
+
+
 def test_times_may_be_dates(tmp_path):
     path = tmp_path / "labels.csv"
     times = [

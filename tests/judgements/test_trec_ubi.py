@@ -121,9 +121,9 @@ def test_ubi_events_become_clicks(tmp_path):
     assert back.problems == ()
     assert back.skipped == 1
     assert list(back.judgements) == [
-        Judgement(TEXT, ("2",), "click", 1.0, 1715862896.5, "eve"),
-        Judgement(TEXT, ("2",), "click", 1.0, 1715862896.5, "", "shop"),
-        Judgement(QueryRef("text", "tree"), ("8",), "click", 0.0),
+        Judgement(TEXT, ("2",), "click", 1.0, 1715862896.5, "eve", position=1),
+        Judgement(TEXT, ("2",), "click", 1.0, 1715862896.5, "", "shop", position=1),
+        Judgement(QueryRef("text", "tree"), ("8",), "click", 0.0, position=1),
         Judgement(TEXT, ("1", "2", "3"), "click", 0.0),
     ]
     log = back.judgements.resolve({str(n): n for n in range(10)}, {TEXT: 0})
@@ -139,8 +139,16 @@ def test_ubi_options(tmp_path):
     )
     events = lines(tmp_path / "events.jsonl", [event("click", "1"), event("liked", "2")])
     back = read_ubi(events, asked, actions={"liked"}, hits=False, query_kind="item")
-    assert list(back.judgements) == [Judgement(Q, ("2",), "click", 1.0)]
+    assert list(back.judgements) == [Judgement(Q, ("2",), "click", 1.0, position=1)]
     assert len(read_ubi(events, asked).judgements) == 2
+
+
+@pytest.mark.parametrize("ordinal", [None, 0, -3, 1.5, True, "first", 2**60])
+def test_a_position_that_is_none_costs_nothing(tmp_path, ordinal):
+    row = event("click", "1", user_query="red car")
+    row["event_attributes"]["position"] = {"ordinal": ordinal}
+    back = read_ubi(lines(tmp_path / "events.jsonl", [row]))
+    assert [j.position for j in back.judgements] == [0]
 
 
 def test_bad_ubi_lines_cost_themselves_only(tmp_path):
@@ -181,6 +189,7 @@ click = st.builds(
     st.integers(0, 2**40).map(lambda t: t / 16),
     names,
     names,
+    st.integers(0, 2**40),
 )
 
 
@@ -192,7 +201,9 @@ def test_ubi_keeps_every_click(tmp_path, log):
     back = read_judgements(events, format="ubi", queries=asked)
     assert back.problems == ()
     wanted = [
-        Judgement(j.query, (item,), "click", min(j.value, 1.0), j.time, j.person, j.source)
+        Judgement(
+            j.query, (item,), "click", min(j.value, 1.0), j.time, j.person, j.source, j.position
+        )
         for j in log
         for item in j.items
         for _ in range(max(1, int(j.value)))

@@ -14,7 +14,8 @@ from likewise.learners import SIMILARITIES, Plain
 from likewise.learners.baselines.cca import fit_cca
 from likewise.learners.baselines.pamir import fit_pamir
 from likewise.learners.baselines.psi import fit_psi, random_start
-from likewise.learners.clicks import ClickLearner, Clicks
+from likewise.learners.click_learner import ClickLearner
+from likewise.learners.clicks import Clicks
 from likewise.solvers.rcca import Settings, State
 from likewise.spaces import Blocks
 from likewise.types import BadInput, Preferences

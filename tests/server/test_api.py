@@ -198,6 +198,43 @@ def test_orderings_and_clicks_are_judgements_too(client, collection):
     assert client.post(f"{API}/judgements", json=alone).status_code == 422
 
 
+def test_clicks_have_places_and_words_are_learned(client, collection):
+    some = ids(collection)
+    for n in range(6):
+        body = {
+            "query": {"text": f"red thing{n}"}, "items": some[n : n + 2], "kind": "click",
+            "positions": [1, n + 2], "person": f"p{n}",
+        }  # fmt: skip
+        assert client.post(f"{API}/judgements", json=body).status_code == 201
+    newest = client.get(f"{API}/judgements").json()["records"][0]
+    assert newest["position"] == 7
+    body["positions"] = [1]
+    assert client.post(f"{API}/judgements", json=body).status_code == 422
+    job = client.post(f"{API}/models/learn", json={"objective": "clicks", "propensity": 0.5})
+    done = wait_for(client, job.json()["id"], "done", "failed")
+    assert done["state"] == "done", done
+    model = client.get(f"{API}/models/{done['model']}").json()
+    assert (model["slot"], model["active"]) == ("words", False)
+    assert model["card"]["settings"]["propensity"] == 0.5
+    force = {"force": True}
+    told = client.post(f"{API}/models/{model['id']}/activate", json=force).json()
+    assert told == {"model": model["id"], "previous": None}
+    answer = search(client, text="red", k=5)
+    assert answer["words_model"] == f"{model['id']} clicks"
+    assert "learned words" in answer["results"][0]["found_by"]
+    assert client.get(f"{API}/status").json()["model"] == "plain"
+    near = client.get(f"{API}/suggest", params={"text": "red"}).json()
+    assert near
+    assert any(s["text"].startswith("red thing") for s in near)
+    assert client.get(f"{API}/suggest", params={"text": ""}).json() == []
+    why = client.post(f"{API}/why", json={"text": "red thing0", "item": some[0]}).json()
+    assert why["clicks"] == 1
+    assert why["learned_words"] == ["red", "thing0"]
+    back = client.post(f"{API}/models/rollback", json={"slot": "words"}).json()
+    assert back == {"model": None, "previous": model["id"]}
+    assert search(client, text="red", k=5)["words_model"] == ""
+
+
 def test_why_names_the_blocks(client, collection):
     a, b = ids(collection)[:2]
     found = client.post(f"{API}/why", json={"examples": [{"item": a}], "item": b}).json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -130,6 +131,21 @@ def test_a_run_goes_on_where_it_stopped():
     state = State.from_arrays(arrays, written)
     again = rcca(T, X, triplets, start, how, held_out=held, state=state)
     assert again.state.history == whole.state.history
+    assert all(np.array_equal(a, b) for a, b in zip(again.model, whole.model))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_every_round_can_be_written_down_as_json_and_gone_on_from(threads):
+    T, X, triplets, start = problem(6)
+    how = Settings(step=0.05, rounds=4, round_size=120, threads=threads)
+    states: list[State] = []
+    whole = rcca(T, X, triplets, start, how, keep=states.append)
+    assert [state.rounds for state in states] == [1, 2, 3, 4]
+    arrays, written = states[1].to_arrays()
+    assert np.isnan(written["score"])  # nothing was held out, and JSON writes null for that
+    text = json.dumps({**written, "score": None, "history": [None] * len(written["history"])})
+    state = State.from_arrays(arrays, json.loads(text))
+    again = rcca(T, X, triplets, start, how, state=state)
     assert all(np.array_equal(a, b) for a, b in zip(again.model, whole.model))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,21 @@ def test_a_mismatch_is_reported_and_only_costs_time(
     assert store.generations.unusable(made, "s").endswith(".")
     assert {f.severity for f in verify(folder)} == {"cache"}
     assert store.generations.unusable(publish(store), "s") == ""
+
+
+def test_an_untouched_file_is_not_read_again_but_by_verify(store: Store, folder: Path) -> None:
+    with store.generations.build() as aside:
+        file = aside / "codes.bin"
+        file.write_text("right")
+        os.utime(file, ns=(10**18, 10**18))
+        made = store.generations.publish(aside, space="s", kind="flat", segment=0, items=0)
+    file = made.folder / "codes.bin"
+    file.write_text("wrong")
+    assert "codes.bin" in store.generations.unusable(made, "s")
+    # Decay of the disk itself changes neither size nor time: opening is quick, verify finds it.
+    os.utime(file, ns=(10**18, 10**18))
+    assert store.generations.unusable(made, "s") == ""
+    assert {f.severity for f in verify(folder)} == {"cache"}
 
 
 def test_another_space_is_refused(store: Store) -> None:

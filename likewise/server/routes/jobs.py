@@ -31,6 +31,7 @@ class StatusOut(BaseModel):
     degraded: str
     judgements: int
     model: str
+    words_model: str
     same_object: bool
 
 

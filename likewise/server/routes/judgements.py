@@ -25,6 +25,7 @@ from likewise.server.served import Here, Key
 from likewise.store import Record, as_key
 from likewise.types import BadInput
 
+Place = Annotated[int, Field(ge=0, le=1_000_000)]
 router = APIRouter(tags=["judgements"], responses=refusals())
 WINDOW = 1000
 """Records that are looked through at a time when the newest are listed."""
@@ -39,6 +40,9 @@ class JudgementIn(Strict):
     items: Annotated[list[ItemId], Field(min_length=1, max_length=1000)]
     kind: Literal["label", "click", "ordering"] = "label"
     relevant: bool = Field(True, description="for labels: is it what the query wants?")
+    positions: Annotated[list[Place], Field(max_length=1000)] | None = Field(
+        None, description="where the items stood among the results, from 1; 0: not known"
+    )
     person: Line = ""
 
 
@@ -53,11 +57,18 @@ def judge(asked: JudgementIn, here: Here, key: Key = None) -> dict[str, Any]:
         records = [teaching.order(query, asked.items, key=key, **said)]
     elif asked.kind == "click":
         keys = _keys(key, asked.items)
-        records = [teaching.click(query, item, key=k, **said) for item, k in zip(asked.items, keys)]
+        places = asked.positions or [0] * len(asked.items)
+        if len(places) != len(asked.items):
+            raise BadInput("Give one position for each item, or none at all.")
+        records = [
+            teaching.click(query, item, key=k, position=place, **said)
+            for item, k, place in zip(asked.items, keys, places)
+        ]
     else:
         records = teaching.mark(
-            query, asked.items, asked.relevant, keys=_keys(key, asked.items), **said
-        )
+            query, asked.items, asked.relevant, keys=_keys(key, asked.items),
+            positions=asked.positions, **said
+        )  # fmt: skip
     here.hub.publish("judgements", {"records": records})
     return {"records": records}
 
@@ -97,6 +108,7 @@ class JudgementOut(BaseModel):
     time: float
     person: str
     source: str
+    position: int
     undone: bool
 
 
@@ -152,6 +164,7 @@ def _record(here: Here, record: Record) -> dict[str, Any]:
         "time": judgement.time,
         "person": judgement.person,
         "source": judgement.source,
+        "position": judgement.position,
         "undone": record.undone,
     }
 

@@ -7,8 +7,9 @@ import math
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
+from likewise.collection.modelling import DEFAULT, slot_of
 from likewise.server.errors import refusals
 from likewise.server.jobs import as_json
 from likewise.server.schemas import JobOut, Line, ModelOut, Strict
@@ -19,13 +20,14 @@ router = APIRouter(tags=["models"], responses=refusals())
 Id = Annotated[int, Path(ge=1, le=10**9)]
 
 
-def model_out(model: Model, active: int | None) -> dict[str, Any]:
+def model_out(model: Model, active: set[int]) -> dict[str, Any]:
     """A model as JSON values; numbers that JSON does not know become null."""
     card = _finite(json.loads(json.dumps(dict(model.card), default=str)))
     return {
         "id": model.id,
         "name": model.name,
-        "active": model.id == active,
+        "slot": slot_of(model),
+        "active": model.id in active,
         "made": model.made,
         "card": card,
     }
@@ -39,29 +41,37 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _active(here: Here) -> int | None:
-    active = here.collection.models.active()
+def _active(here: Here, slot: str = DEFAULT) -> int | None:
+    active = here.collection.models.active(slot)
     return None if active is None else active.id
+
+
+def _all_active(here: Here) -> set[int]:
+    return set(here.collection.models.all_active().values())
 
 
 @router.get("/models", response_model=list[ModelOut])
 def models(here: Here) -> list[dict[str, Any]]:
     """Every model, newest first."""
-    active = _active(here)
+    active = _all_active(here)
     return [model_out(m, active) for m in reversed(here.collection.models.all())]
 
 
 @router.get("/models/{model}", response_model=ModelOut)
 def model(model: Id, here: Here) -> dict[str, Any]:
     """One model with its card: how it was made, and what the guard said."""
-    return model_out(here.collection.store.models.get(model), _active(here))
+    return model_out(here.collection.store.models.get(model), _all_active(here))
 
 
 class LearnIn(Strict):
     """How to learn."""
 
-    objective: Literal["bilinear", "top-precision"] = "bilinear"
+    objective: Literal["bilinear", "top-precision", "clicks"] = "bilinear"
     activate: bool = False
+    propensity: Annotated[float, Field(ge=0, le=5)] = Field(
+        0.0, description="for clicks: at place r results are looked at with chance r ** -propensity"
+    )
+    more: bool = Field(False, description="for clicks: go on from the active words model")
     person: Line = ""
 
 
@@ -83,7 +93,7 @@ class ActivateIn(Strict):
 
 
 class Activated(BaseModel):
-    """What ranks now: a model's number, or null for plain similarity."""
+    """What ranks now, or reads words: a model's number, or null for none."""
 
     model: int | None
     previous: int | None
@@ -94,7 +104,7 @@ def activate(model: Id, asked: ActivateIn, here: Here, key: Key = None) -> dict[
     """Let a model rank everyone's searches, if its guard let it pass."""
 
     def act() -> dict[str, Any]:
-        before = _active(here)
+        before = _active(here, slot_of(here.collection.store.models.get(model)))
         done = here.collection.models.activate(model, person=asked.person, force=asked.force)
         return {"model": done.model, "previous": before}
 
@@ -104,9 +114,10 @@ def activate(model: Id, asked: ActivateIn, here: Here, key: Key = None) -> dict[
 
 
 class RollbackIn(Strict):
-    """Who wants it."""
+    """Who wants it, and of which slot."""
 
     person: Line = ""
+    slot: Literal["default", "words"] = "default"
 
 
 @router.post("/models/rollback", response_model=Activated)
@@ -114,8 +125,8 @@ def rollback(asked: RollbackIn, here: Here, key: Key = None) -> dict[str, Any]:
     """Go back to what ranked before."""
 
     def act() -> dict[str, Any]:
-        before = _active(here)
-        done = here.collection.models.rollback(person=asked.person)
+        before = _active(here, asked.slot)
+        done = here.collection.models.rollback(person=asked.person, slot=asked.slot)
         return {"model": done.model, "previous": before}
 
     answer: dict[str, Any] = here.replay.once(key, "rollback", asked.model_dump(), act)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from fastapi import Query as Asked
+from pydantic import BaseModel, Field
 
 from likewise.server.errors import refusals
-from likewise.server.schemas import AnswerOut, ItemId, ModelName, QueryIn, SearchIn, answer_out
+from likewise.server.schemas import (
+    AnswerOut,
+    ItemId,
+    ModelName,
+    QueryIn,
+    SearchIn,
+    Words,
+    answer_out,
+)
 from likewise.server.served import Here
 from likewise.types import BadInput, Busy
 
@@ -30,6 +39,7 @@ def search(asked: SearchIn, here: Here) -> dict[str, Any]:
         use_marks=asked.use_marks,
         pin_query=asked.pin_query,
         collapse=asked.collapse,
+        compact=asked.compact,
     )
     if asked.generation is not None and asked.generation != answer.generation:
         raise Busy(
@@ -53,8 +63,28 @@ class WhyOut(BaseModel):
     model: str
     blocks: dict[str, float]
     words: list[str]
+    words_model: str
+    learned_words: list[str] = Field(description="words that the words model knows")
+    clicks: int = Field(description="how often it was chosen for this query")
     marks: int
     score: float | None = None
+
+
+class Suggestion(BaseModel):
+    """Another query, and how near it is (a cosine)."""
+
+    text: str
+    score: float
+
+
+@router.get("/suggest", response_model=list[Suggestion])
+def suggest(
+    here: Here,
+    text: Annotated[Words, Asked()],
+    k: Annotated[int, Asked(ge=1, le=50)] = 8,
+) -> list[dict[str, Any]]:
+    """Queries near this one: earlier ones, and tags, that ask for alike pictures."""
+    return [{"text": t, "score": score} for t, score in here.collection.suggest(text, k)]
 
 
 @router.post("/why", response_model=WhyOut)

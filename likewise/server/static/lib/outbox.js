@@ -60,12 +60,13 @@ connection.watch((state) => { if (state === "up") flush(); });
 addEventListener("online", flush);
 
 // Say that items are (or are not) what a query wants; resolves when it is on the disk.
-export async function judge(query, items, relevant) {
-  return send({ query, items, kind: "label", relevant, person: person.value });
+export async function judge(query, items, relevant, positions) {
+  return send({ query, items, kind: "label", relevant, positions, person: person.value });
 }
 
-export function click(query, item) {
-  return send({ query, items: [item], kind: "click", person: person.value }).catch(() => {});
+// A result was opened; position is its place among the results, from 1 (0: not known).
+export function click(query, item, position = 0) {
+  return send({ query, items: [item], kind: "click", positions: [position], person: person.value }).catch(() => {});
 }
 
 async function send(body) {

@@ -1,6 +1,6 @@
 // The line at the top: where one is, what is going on, who is judging; and the banner below it
 // that says when the server is away.
-import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { html, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { connection } from "/static/lib/api.js";
 import { Link } from "/static/lib/router.js";
@@ -50,14 +50,19 @@ function Person() {
     <button>Keep</button></form>`;
 }
 
+// Applied at once, not after the next paint: the page must not flash in the other colours.
+function wear(theme) {
+  localStorage.setItem("likewise-theme", theme);
+  document.documentElement.dataset.theme = theme;
+  return theme;
+}
+
+const worn = wear(localStorage.getItem("likewise-theme") || "auto");
+
 function Theme() {
-  const [theme, setTheme] = useState(localStorage.getItem("likewise-theme") || "auto");
-  useEffect(() => {
-    localStorage.setItem("likewise-theme", theme);
-    document.documentElement.dataset.theme = theme;
-  }, [theme]);
+  const [theme, setTheme] = useState(worn);
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-  return html`<button class="quiet" onClick=${() => setTheme(next)} title="Light or dark"
+  return html`<button class="quiet" onClick=${() => setTheme(wear(next))} title="Light or dark"
     aria-label=${`Colours: ${theme}; change to ${next}`}>${{ auto: "◐", light: "☼", dark: "☾" }[theme]}</button>`;
 }
 

@@ -24,6 +24,9 @@ export function Why({ query, item, model }) {
       <td><meter min="0" max=${most} value=${Math.abs(share)} aria-label=${name}></meter></td>
       <td class="number">${share.toFixed(3)}</td></tr>`)}</tbody></table>`}
     ${found.words.length > 0 && html`<p>Words it carries: <b>${found.words.join(", ")}</b></p>`}
+    ${found.learned_words.length > 0 && html`<p>Words that were learned from clicks: <b>${found.learned_words.join(", ")}</b>
+      <span class="soft"> (model ${found.words_model})</span></p>`}
+    ${found.clicks > 0 && html`<p>Chosen for this query ${plural(found.clicks, "time")}.</p>`}
     <p class="soft">Ranked by ${found.model}${found.marks ? ` and ${plural(found.marks, "mark")} on this query` : ""}.</p>
   </section>`;
 }

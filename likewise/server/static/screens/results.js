@@ -12,6 +12,7 @@ import { selectNone } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { useAnswer } from "/static/parts/answers.js";
 import { Grid } from "/static/parts/grid.js";
+import { Near } from "/static/parts/near.js";
 import { QueryStrip } from "/static/parts/query-strip.js";
 import { SearchBox } from "/static/parts/search-box.js";
 import { SelectionBar } from "/static/parts/selection-bar.js";
@@ -22,6 +23,7 @@ export function Results({ params }) {
   const main = useAnswer(query, query.model);
   const other = useAnswer(query, query.compare, !!query.compare);
   const results = main.answer?.results || [];
+  const placeOf = (item) => results.findIndex((r) => r.item === item) + 1;
   const change = (next, options) => go("/results", toParams(next), options);
   const refresh = () => { main.refresh(); if (query.compare) other.refresh(); };
 
@@ -30,7 +32,7 @@ export function Results({ params }) {
     selectNone();
     const what = plural(numbers.length, "picture");
     say(`${what} marked as ${relevant ? "relevant" : "not this"}.`, { action: "Undo", run: undo });
-    try { await send(asked(query), numbers, relevant); } catch { /* told already */ }
+    try { await send(asked(query), numbers, relevant, numbers.map(placeOf)); } catch { /* told already */ }
     refresh();
   };
   const undo = async () => {
@@ -38,11 +40,11 @@ export function Results({ params }) {
     if (taken) { say("Taken back."); refresh(); }
   };
   const more = (r) => {
-    if (query.text) click(asked(query), r.item);
+    if (canJudge(query)) click(asked(query), r.item, placeOf(r.item));
     go("/results", toParams({ ...likeItem(r.item), model: query.model }));
   };
   const open = (model) => (r) => {
-    if (query.text) click(asked(query), r.item);
+    if (canJudge(query)) click(asked(query), r.item, placeOf(r.item));
     view({ item: r.item, query, model, judge: canJudge(query) && ((relevant) => judge([r], relevant)) });
   };
   const add = (items, weight) => {
@@ -62,6 +64,7 @@ export function Results({ params }) {
     <h1 class="sr-only">Results</h1>
     <${SearchBox} query=${query} />
     <${QueryStrip} query=${query} change=${change} />
+    <${Near} text=${query.text} />
     <${Tools} query=${query} change=${change} />
     ${main.error && html`<p class="error" role="alert">${main.error.message}</p>`}
     <div class=${query.compare ? "side-by-side" : ""}>
@@ -87,6 +90,7 @@ function Rests({ answer, loading, heading }) {
   const parts = [
     plural(answer.results.length, "result"),
     `model ${answer.model}`,
+    answer.words_model && `words read by ${answer.words_model}`,
     `index ${answer.generation}`,
     answer.marks > 0 && `shaped by ${plural(answer.marks, "mark")} on this query`,
     `${Math.max(1, Math.round(1000 * answer.seconds))} ms`,

@@ -1,0 +1,177 @@
+"""Clicks after words as a table: how often each picture was chosen for each query, fairly counted.
+
+A log of clicks is easily bent: somebody presses a button a thousand times, a script opens
+everything, and whatever stands first is opened most.  So one source counts for a few clicks
+on a picture and for some pictures of a query only, a sum is capped, and, where asked for, a
+click far down counts more than one at the top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.judgements.preferences import MAX_CLICKS
+from likewise.judgements.records import Judgements
+from likewise.types import BadInput, FloatArray, IdArray, QueryRef
+
+PER_SOURCE = 5.0
+"""Clicks of one source on one picture for one query that count."""
+PICTURES = 100
+"""Pictures of one query for which one source counts."""
+FARTHEST = 10.0
+"""A click counts at most this many times more for the place where it was made."""
+
+
+@dataclass(frozen=True)
+class ClickReport:
+    """What became of the clicks.
+
+    Attributes
+    ----------
+    clicks
+        Clicks counted, before any weight.
+    capped
+        Clicks beyond what one source, or one picture of a query, counts for.
+    unknown_items, unknown_queries
+        Clicks on pictures, and after queries, that have no row.
+    """
+
+    clicks: float = 0.0
+    capped: float = 0.0
+    unknown_items: int = 0
+    unknown_queries: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class ClickTable:
+    """For query row ``query[i]``, item row ``item[i]`` was chosen ``count[i]`` times; 0: shown."""
+
+    query: IdArray
+    item: IdArray
+    count: FloatArray
+    report: ClickReport
+
+    @property
+    def chosen(self) -> NDArray[np.bool_]:
+        """Which pairs were chosen at least once."""
+        return self.count > 0
+
+
+def click_table(
+    log: Judgements,
+    rows: Mapping[str, int],
+    queries: Mapping[QueryRef, int],
+    *,
+    propensity: float = 0.0,
+    per_source: float = PER_SOURCE,
+    pictures: int = PICTURES,
+    max_clicks: float = MAX_CLICKS,
+) -> ClickTable:
+    """Count the clicks of a log.
+
+    A label is a click too: relevant is one, and irrelevant takes back what was clicked.
+    A source is a person, or, where no person is named, the source of the record; clicks
+    of nobody in particular (a table of counts) are capped by their sum only.
+
+    Parameters
+    ----------
+    log
+        Judgements; orderings are passed over.
+    rows, queries
+        Row of an item by its key, and of a query.
+    propensity
+        People look at the first results more than at later ones.  At place r a result is
+        taken to be looked at with probability ``r ** -propensity``, and a click there
+        counts ``r ** propensity`` times (at most ``FARTHEST``).  0 counts all alike.
+    per_source
+        Clicks of one source on one picture for one query that count.
+    pictures
+        Pictures of one query for which one source counts, the most clicked first.
+    max_clicks
+        A sum above this counts as this.
+    """
+    if not 0 <= propensity <= 5:
+        raise BadInput(f"The propensity is a number from 0 (off) to 5, not {propensity!r}.")
+    if not (per_source > 0 and pictures >= 1 and max_clicks > 0):
+        raise BadInput("per_source, pictures and max_clicks must be above zero.")
+    said = log.where(log.kind != "ordering")
+    found = said.resolve(rows, queries)
+    nobody, nowhere = found.query < 0, found.item < 0
+    keep = ~nobody & ~nowhere
+    record, query, item = found.record[keep], found.query[keep], found.item[keep]
+    value = np.minimum(np.where(said.kind[record] == "label", 1.0, said.value[record]), max_clicks)
+    value = np.where(said.value[record] > 0, value, 0.0)
+    refused = (said.kind[record] == "label") & (said.value[record] <= 0)
+    source = _sources(said)[record]
+    place = np.maximum(said.position[record], 1).astype(np.float64)
+    weight = np.minimum(place**propensity, FARTHEST)
+
+    pair, (pair_query, pair_item) = _groups(query, item)
+    by, (by_source, by_pair) = _groups(source, pair)
+    count = _sums(by, value, len(by_source))
+    weighted = _sums(by, value * weight, len(by_source))
+    named = by_source > 0
+    fair = np.where(named, np.minimum(count, per_source), count)
+    fair[_beyond(by_source, pair_query[by_pair], count, pictures) & named] = 0.0
+    scale = np.divide(fair, count, out=np.zeros_like(fair), where=count > 0)
+    total = _sums(by_pair, weighted * scale, len(pair_query))
+    total = _overruled(total, pair, refused, found.time[keep])
+    report = ClickReport(
+        clicks=float(fair.sum()),
+        capped=float(np.where(said.value[record] > 0, said.value[record], 0.0).sum() - fair.sum()),
+        unknown_items=int((nowhere & ~nobody).sum()),
+        unknown_queries=int(nobody.sum()),
+    )
+    return ClickTable(pair_query, pair_item, np.minimum(total, max_clicks), report)
+
+
+def _sources(log: Judgements) -> IdArray:
+    """A number for each judgement's source; 0 where nobody is named."""
+    names = {"": 0}
+    who = [person or source for person, source in zip(log.person, log.source)]
+    return np.array([names.setdefault(name, len(names)) for name in who], dtype=np.int64)
+
+
+def _groups(*columns: IdArray) -> tuple[IdArray, NDArray[np.int64]]:
+    """The group of each row, and the distinct rows as columns."""
+    both = np.stack(columns, axis=1) if len(columns[0]) else np.zeros((0, len(columns)), np.int64)
+    distinct, group = np.unique(both, axis=0, return_inverse=True)
+    return group.ravel().astype(np.int64), distinct.T.astype(np.int64)
+
+
+def _sums(group: IdArray, value: FloatArray, count: int) -> FloatArray:
+    out = np.zeros(count)
+    np.add.at(out, group, value)
+    return out
+
+
+def _beyond(source: IdArray, query: IdArray, count: FloatArray, most: int) -> NDArray[np.bool_]:
+    """Which entries come after the ``most`` largest of their source and query."""
+    group, _ = _groups(source, query)
+    order = np.lexsort((np.arange(len(count)), -count, group))
+    first = (
+        np.concatenate([[True], np.diff(group[order]) != 0]) if len(order) else np.zeros(0, bool)
+    )
+    start = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
+    out = np.zeros(len(count), bool)
+    out[order] = np.arange(len(order)) - start >= most
+    return out
+
+
+def _overruled(
+    total: FloatArray, pair: IdArray, refused: NDArray[Any], time: FloatArray
+) -> FloatArray:
+    """No clicks are left where the last that was said of a pair is: not relevant."""
+    if not refused.any():
+        return total
+    order = np.lexsort((np.arange(len(pair)), time, pair))
+    last = np.append(np.diff(pair[order]) != 0, True)
+    out = total.copy()
+    ends = order[last]
+    out[pair[ends[refused[ends]]]] = 0.0
+    return out
