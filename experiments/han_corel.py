@@ -50,6 +50,7 @@ from experiments.report import Report, run
 from likewise.evaluation.users import SimulatedUser, share_found
 from likewise.learners.metric import balanced_scale
 from likewise.session import ArrayHoldings, Settings, simulate
+from likewise.session.controls import Shuffled, at_random
 from likewise.session.target_filter import RULE
 from likewise.types import FloatArray, IdArray
 
@@ -99,14 +100,6 @@ class Setting(NamedTuple):
     seed: int
     keep: bool
     fresh: bool
-
-
-class Shuffled(SimulatedUser):
-    """The paper's user whose orders say nothing."""
-
-    def order(self, query: int, shown: IdArray, rng: np.random.Generator) -> IdArray:
-        """The shown pictures in any order."""
-        return rng.permutation(shown[shown != query])
 
 
 def main(report: Report) -> None:
@@ -197,7 +190,8 @@ def settings_of(method: str, n: int) -> Settings:
 def searched(setting: Setting, method: str, n: int, user: str, mistakes: float) -> IdArray:
     """The round in which each search found its target."""
     if method == "random":
-        return _random(setting, n)
+        told = {"sessions": setting.sessions, "most": setting.most, "seed": setting.seed}
+        return at_random(len(setting.low), n, **told).rounds
     holdings = ArrayHoldings(setting.low, {"colour": COLOUR, "texture": TEXTURE})
     if method == "default":
         both = np.hstack([setting.low, setting.deep])
@@ -216,10 +210,10 @@ def searched(setting: Setting, method: str, n: int, user: str, mistakes: float) 
         start = later = only["colour"]
     elif method == "texture first, then ideal":
         later = only["colour"]
-    person = Shuffled if method == "shuffled orders" else SimulatedUser
+    person = SimulatedUser(setting.views[user], mistakes=mistakes)
     return simulate(
         holdings,
-        person(setting.views[user], mistakes=mistakes),
+        Shuffled(person) if method == "shuffled orders" else person,
         settings=settings_of(method, n),
         sessions=setting.sessions,
         most=setting.most,
@@ -228,13 +222,6 @@ def searched(setting: Setting, method: str, n: int, user: str, mistakes: float) 
         learn=None if later is None else lambda orders, before: (later, ()),
         seed=setting.seed,
     ).rounds
-
-
-def _random(setting: Setting, n: int) -> IdArray:
-    """Every picture is as likely in every place of a random order of all others."""
-    rng = np.random.default_rng(setting.seed)
-    place = rng.integers(0, len(setting.low) - 1, setting.sessions)
-    return np.minimum(place // n + 1, setting.most + 1)
 
 
 def draw(report: Report, curves: dict[tuple[str, int], IdArray], most: int) -> None:

@@ -24,6 +24,7 @@ from likewise.evaluation.users import SimulatedUser, share_found
 from likewise.features import feature_set
 from likewise.learners.metric import balanced_scale
 from likewise.session import ArrayHoldings, MemoryRounds, Settings, kept_metrics, simulate
+from likewise.session.controls import Shuffled
 from likewise.session.kept import Kept, inherited
 from likewise.types import FloatArray, IdArray
 
@@ -34,14 +35,6 @@ GREYS = slice(0, 8)
 KEPT, FRESH, MOST, SHOWN = 50, 300, 30, 10
 DEFAULT = Settings(shown=SHOWN)
 PAPER = Settings(shown=SHOWN, accumulate=False, use_filter=False)
-
-
-class Careless(SimulatedUser):
-    """Somebody whose orders say nothing."""
-
-    def order(self, query: int, shown: IdArray, rng: np.random.Generator) -> IdArray:
-        """The shown pictures in any order."""
-        return rng.permutation(shown[shown != query])
 
 
 def main(report: Report) -> None:
@@ -56,7 +49,10 @@ def main(report: Report) -> None:
         (
             "default (target filter)",
             DEFAULT,
-            {"kept sessions without sense": Careless(own), "others' kept": SimulatedUser(texture)},
+            {
+                "kept sessions without sense": Shuffled(person),
+                "others' kept": SimulatedUser(texture),
+            },
         ),
     ):
         plain = searches(holdings, person, settings, fresh, [], report.seed)
