@@ -174,7 +174,8 @@ def kept_row(setting: Setting, method: str, n: int, user: str, mistakes: float) 
     key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
     file = cache_folder() / f"han_corel-{key}.npy"
     if file.exists() and not setting.fresh:
-        return np.load(file, allow_pickle=False)
+        done: IdArray = np.load(file, allow_pickle=False)
+        return done
     rounds = searched(setting, method, n, user, mistakes)
     aside = file.with_name(f".{key}.{os.getpid()}.npy")
     np.save(aside, rounds, allow_pickle=False)

@@ -26,6 +26,7 @@ from likewise.learners.metric import balanced_scale
 from likewise.session import ArrayHoldings, MemoryRounds, Settings, kept_metrics, simulate
 from likewise.session.controls import Shuffled
 from likewise.session.kept import Kept, inherited
+from likewise.session.simulate import User
 from likewise.types import FloatArray, IdArray
 
 BLOCKS = ("hsv_histogram", "texture", "shape")
@@ -43,25 +44,30 @@ def main(report: Report) -> None:
     own = seen_by(holdings, rule(holdings))
     texture = holdings.vectors[:, holdings.blocks["texture"]]
     person = SimulatedUser(own)
+    house: dict[str, User] = {"kept sessions": person}
+    spoilt: dict[str, User] = {
+        "kept sessions without sense": Shuffled(person),
+        "others' kept sessions": SimulatedUser(texture),
+    }
     for method, settings, keepers in (
-        ("default (target filter)", DEFAULT, {"kept sessions": person}),
-        ("as in the paper", PAPER, {"kept sessions": person}),
-        (
-            "default (target filter)",
-            DEFAULT,
-            {
-                "kept sessions without sense": Shuffled(person),
-                "others' kept": SimulatedUser(texture),
-            },
-        ),
+        ("default (target filter)", DEFAULT, house),
+        ("as in the paper", PAPER, house),
+        ("default (target filter)", DEFAULT, spoilt),
     ):
         plain = searches(holdings, person, settings, fresh, [], report.seed)
-        if "kept sessions" in keepers:
+        if keepers is house:
             row(report, f"{method}, without kept sessions", 0, plain)
         for name, keeper in keepers.items():
             shelf = MemoryRounds()
-            told = {"settings": settings, "sessions": kept, "most": MOST, "keep": shelf}
-            simulate(holdings, keeper, **told, seed=report.seed + 1)
+            simulate(
+                holdings,
+                keeper,
+                settings=settings,
+                sessions=kept,
+                most=MOST,
+                keep=shelf,
+                seed=report.seed + 1,
+            )
             known = kept_metrics(shelf, holdings)
             found = searches(holdings, person, settings, fresh, known, report.seed)
             test = randomisation_test(found, plain, seed=report.seed)
