@@ -8,7 +8,8 @@ similarity; MAP is over the whole ranking.
     python -m experiments.features --json results/features.json
 
 ``reduction`` rows compare ways to reduce one block on its own; ``weights`` rows compare weights
-of the blocks, each reduced as the default space does.  Vectors are kept in the cache folder, so
+of the blocks, each reduced as the default space does, and ``over all sets`` rows give their
+geometric means over the sets, the best MAP first.  Vectors are kept in the cache folder, so
 that a second run takes no pictures.
 """
 
@@ -234,6 +235,21 @@ def main(report: Report) -> None:
         weights(here, report)
         for block in reduced_blocks(name, blocks):
             reductions(here, block, report)
+    over_all_sets(report)
+
+
+def over_all_sets(report: Report) -> None:
+    """Every weighting's geometric mean over the sets: no set counts for more than another."""
+    by_how: dict[str, list[dict[str, Any]]] = {}
+    for row in report.rows:
+        if row["method"] == "weights":
+            by_how.setdefault(row["how"], []).append(row)
+    means = {
+        how: {m: float(np.exp(np.mean([np.log(row[m]) for row in rows]))) for m in MEASURES}
+        for how, rows in by_how.items()
+    }
+    for how in sorted(means, key=lambda how: -means[how]["map"]):
+        report.row(method="over all sets", how=how, **means[how])
 
 
 def reduced_blocks(name: str, blocks: Sequence[str]) -> Sequence[str]:

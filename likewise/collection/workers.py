@@ -94,7 +94,8 @@ def describe(
     count = processes or available_cores()
     if count < 1:
         raise BadInput(f"At least one process is needed, not {processes}.")
-    with _Pool(count, (tuple(features), gps, decoder or decode_task), seconds) as pool:
+    settings = (tuple(features), gps, decoder or decode_task, True)
+    with _Pool(count, settings, seconds) as pool:
         yield from pool.run(iter(tasks))
 
 
@@ -120,7 +121,8 @@ class Describer:
         """Describe one picture."""
         with self._lock:
             if self._pool is None:
-                self._pool = _Pool(1, (self._features, False, self._decoder), self._seconds)
+                settings = (self._features, False, self._decoder, False)
+                self._pool = _Pool(1, settings, self._seconds)
             (outcome,) = self._pool.run(iter([task]))
         return outcome
 
@@ -254,11 +256,15 @@ class _Pool:
 # In the child
 
 
-def _work(pipe: Connection, features: tuple[str, ...], gps: bool, decoder: Decoder) -> None:
+def _work(
+    pipe: Connection, features: tuple[str, ...], gps: bool, decoder: Decoder, bulk: bool
+) -> None:
     import signal
 
     from likewise.features import feature_set
 
+    if bulk and hasattr(os, "nice"):
+        os.nice(10)  # searches, and whatever else the computer is used for, come first
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     try:
         compute = feature_set(features) if features else None

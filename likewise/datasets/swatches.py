@@ -107,7 +107,12 @@ class SwatchSet:
         return pictures
 
     def write(
-        self, folder: str | Path, progress: Progress | None = None, *, jobs: int = -1
+        self,
+        folder: str | Path,
+        progress: Progress | None = None,
+        *,
+        jobs: int = -1,
+        first: int | None = None,
     ) -> Path:
         """Write the pictures and ``captions.csv`` (columns file, caption, tags) into a folder.
 
@@ -121,6 +126,8 @@ class SwatchSet:
             Called with (pictures written so far, pictures in all).
         jobs
             How many cores to use (-1: all of them).
+        first
+            Write this many pictures only; a later call writes the rest.
 
         Returns
         -------
@@ -135,8 +142,9 @@ class SwatchSet:
         folder = Path(folder)
         _claim(folder, self._recipe())
         _write_whole(folder / CAPTION_FILE, self._sidecar().encode("utf-8"))
-        missing = [i for i, name in enumerate(self.names) if not (folder / name).exists()]
-        done, total = len(self) - len(missing), len(self)
+        wanted = self.names[:first]
+        missing = [i for i, name in enumerate(wanted) if not (folder / name).exists()]
+        done, total = len(wanted) - len(missing), len(self)
         work = (
             delayed(_save)(self.items[i], self.size, self.seed, folder / self.names[i])
             for i in missing

@@ -88,6 +88,10 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
     return ", ".join(parts) + "."
 
 
+FIRST_LOOK = 200
+"""Pictures of the demo that are drawn and indexed before the rest."""
+
+
 class _Stop(Exception):
     """Somebody asked a job to stop that has no other way to be told."""
 
@@ -101,11 +105,17 @@ def draw_demo(collection: Watched, running: Running, payload: dict[str, Any]) ->
         if running.wanted:
             raise _Stop
 
-    try:
-        swatches(int(payload["count"])).write(collection.folder, drawn)
-    except _Stop:
-        return "Stopped while drawing; start the demo again to go on."
-    return index_folder(collection, running, payload)
+    pictures = swatches(int(payload["count"]))
+    said = ""
+    for part in (FIRST_LOOK, None):  # a few first, so that there is something to search at once
+        try:
+            pictures.write(collection.folder, drawn, first=part)
+        except _Stop:
+            return "Stopped while drawing; start the demo again to go on."
+        said = index_folder(collection, running, payload)
+        if running.wanted or len(pictures) <= FIRST_LOOK:
+            break
+    return said
 
 
 def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
@@ -211,8 +221,8 @@ class Runner:
                 ended = self.jobs.move(running.job, state, said)
                 self.hub.publish("job", as_json(ended))
                 self.hub.publish("collection", {"job": running.job, "kind": kind})
-            except LikewiseError:
-                log.exception("Job %d could not be recorded", running.job)
+            except LikewiseError as error:
+                log.warning("The end of job %d could not be recorded: %s", running.job, error)
             with self._lock:
                 self._running.pop(running.job, None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
@@ -83,6 +84,8 @@ def serve(
         # what is still to be tidied up, so it ends the way Ctrl-C does.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # A thread that scans or commits gives way to searches after .5 ms, not after Python's 5.
+        sys.setswitchinterval(0.0005)
         with contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
 

@@ -292,3 +292,17 @@ def test_the_example_in_the_docs_string_is_true() -> None:
 def test_all_pictures_at_once_are_the_same_pictures() -> None:
     small = swatches(5, size=24)
     assert all(np.array_equal(a, b) for a, b in zip(small.render_all(jobs=1), small))
+
+
+def test_a_few_pictures_first_and_the_rest_later(tmp_path):
+    drawn = swatches(6, size=16, seed=9)
+    whole = drawn.write(tmp_path / "whole", jobs=1)
+    seen: list[tuple[int, int]] = []
+    parts = drawn.write(
+        tmp_path / "parts", lambda n, total: seen.append((n, total)), jobs=1, first=2
+    )
+    assert sum(1 for _ in parts.rglob("*.png")) + sum(1 for _ in parts.rglob("*.jpg")) == 2
+    assert seen[-1] == (2, 6)
+    drawn.write(parts, jobs=1)
+    files = sorted(p.relative_to(whole) for p in whole.rglob("*") if p.is_file())
+    assert all((parts / f).read_bytes() == (whole / f).read_bytes() for f in files)
