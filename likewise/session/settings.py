@@ -61,6 +61,10 @@ class Settings:
             raise BadInput(f"A board shows at least one picture, not {self.shown!r}.")
         if self.layout not in ("board", "grid", "none"):
             raise BadInput(f"A layout is 'board', 'grid' or 'none', not {self.layout!r}.")
+        if self.power is not None and (not isinstance(self.power, int) or self.power < 1):
+            raise BadInput(f"power must be a whole number from 1 on, not {self.power!r}.")
+        if self.mistake is not None and not 0 <= self.mistake <= 1:
+            raise BadInput(f"mistake must lie between 0 and 1, not {self.mistake!r}.")
 
 
 @dataclass(frozen=True)

@@ -176,9 +176,10 @@ def test_resumed_after_a_restart_it_goes_on_alike(tmp_path):
         play(again, 1)
         assert again.board.shown == expected
         again.found(again.board.shown[0], keep=True)
-        assert kept_metrics(store.sessions, holdings)[0].weights == pytest.approx(
-            again.board.weights
-        )
+        (kept,) = kept_metrics(store.sessions, holdings)
+        assert kept.weights == pytest.approx(again.board.weights)
+        assert len(kept.orders) == 3  # those of the branch that it ended on
+        assert kept.orders[-1].chain.shape == (6, 7)
 
 
 @settings(max_examples=10, deadline=None)
@@ -385,6 +386,10 @@ def test_beginnings_that_cannot_be_are_refused():
         other.next(moved=other.board.shown[:3])
     with pytest.raises(BadInput, match="at least one picture"):
         Settings(shown=0)
+    with pytest.raises(BadInput, match="whole number"):
+        Settings(power=0)
+    with pytest.raises(BadInput, match="between 0 and 1"):
+        Settings(mistake=1.5)
     with pytest.raises(BadInput, match="ascending"):
         ArrayHoldings(np.zeros((2, 2)), ids=[3, 3])
 
