@@ -14,6 +14,7 @@ from likewise.collection.answers import Answer
 from likewise.collection.building import build_generation, ensure_space
 from likewise.collection.defaults import FEATURES
 from likewise.collection.ingest import LOCAL, IngestReport, ingest
+from likewise.collection.layouts import Layouts
 from likewise.collection.modelling import WORDS, Modelling
 from likewise.collection.queries import Crop, Query, make_query
 from likewise.collection.same_object import SameObject
@@ -45,6 +46,8 @@ class Collection:
         Judgements: mark, click, order, undo, import, export.
     models
         Learn, compare, activate, roll back.
+    layouts
+        Pictures laid out for the eye: a sorted grid of some, a map of all.
     same_object
         Visual words: same-object search.
     """
@@ -58,6 +61,7 @@ class Collection:
         self.same_object = SameObject(store, os.fsencode(folder), self.pictures)
         self.models = Modelling(store, self.snapshot, self.pictures, self.same_object)
         self.teaching = Teaching(store, self.snapshot, self.pictures)
+        self.layouts = Layouts(store, self.snapshot, self.thumbnail)
 
     # -- opening -----------------------------------------------------------------
 
@@ -409,6 +413,7 @@ class Collection:
         ids = [self.item(which).id for which in items]
         forgotten = self.store.forget(ids)
         self._snapshot = None
+        self.layouts.forget_map()
         self.build()
         return forgotten
 

@@ -245,8 +245,8 @@ def _measures(run: Run, truth: Mapping[str, Mapping[str, float]]) -> tuple[Any, 
     ranked = rank(run, truth)
     ap = np.asarray(judged_average_precision(ranked), dtype=np.float64).copy()
     p1 = np.asarray(measure(ranked, "p1"), dtype=np.float64)
-    for at, grades in enumerate(truth.values()):
-        if all(v > 0 for v in grades.values()):
+    for at, name in enumerate(ranked.names):
+        if all(v > 0 for v in truth[name].values()):
             ap[at] = np.nan
     return ap, p1
 
@@ -263,9 +263,17 @@ def card(
     learned: Any, objective: str, evidence: Evidence, held: HeldOut, seconds: float
 ) -> dict[str, Any]:
     """What a model tells of itself: data, settings, measures, verdict."""
+    from likewise.collection.changes import changes, curves
+
     report = asdict(learned.report_)
     _, used = evidence.preferences()
     compared = table(held)
+    told: dict[str, Any] = {}
+    if compared is not None:
+        told = {
+            "curves": curves(compared),
+            "changes": changes(compared, "new", held.runs, held.truth, evidence),
+        }
     return {
         "objective": objective,
         "judgements": len(evidence.log),
@@ -274,6 +282,7 @@ def card(
         "preferences": asdict(used),
         "report": finite(report),
         "held_out": [] if compared is None else [finite(dict(r)) for r in compared.rows],
+        **finite(told),
         "guard": {
             "passed": held.passed,
             "sentence": held.sentence,

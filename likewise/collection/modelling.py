@@ -22,12 +22,14 @@ from likewise.types import (
     BadInput,
     DataProblem,
     Judgement,
+    LikewiseError,
     NotFound,
     Similarity,
     SpaceMismatch,
 )
 
 if TYPE_CHECKING:
+    from likewise.collection.learning import Evidence, Run
     from likewise.collection.wording import WordsModel
     from likewise.evaluation import Comparison
 
@@ -290,8 +292,40 @@ class Modelling:
         self, models: Sequence[int | str], judgements: Sequence[Judgement] | None = None
     ) -> Comparison:
         """Compare models, and plain similarity, on judgements (all of the log by default)."""
-        from likewise.collection import learning
         from likewise.evaluation import compare
+
+        runs, truth, _ = self._judged(["plain", *models], judgements)
+        return compare(runs, truth, baseline="plain")
+
+    def contrast(
+        self,
+        model: int | str,
+        against: int | str = "plain",
+        judgements: Sequence[Judgement] | None = None,
+    ) -> tuple[Comparison, dict[str, Any]]:
+        """Compare two models on judgements (all of the log by default), query by query.
+
+        Returns
+        -------
+        tuple
+            The comparison with ``against`` as its baseline, and the queries that lost and won
+            most (see :func:`likewise.collection.changes.changes`).
+        """
+        from likewise.collection.changes import changes
+        from likewise.evaluation import compare
+
+        runs, truth, evidence = self._judged([against, model], judgements)
+        if len(runs) < 2:
+            raise BadInput("Choose two different models to compare.")
+        baseline, method = runs
+        compared = compare(runs, truth, baseline=baseline)
+        return compared, changes(compared, method, runs, truth, evidence)
+
+    def _judged(
+        self, models: Sequence[int | str], judgements: Sequence[Judgement] | None
+    ) -> tuple[dict[str, Run], dict[str, dict[str, float]], Evidence]:
+        """What each model (or ``"plain"``) makes of the judged items, and the truth."""
+        from likewise.collection import learning
 
         snapshot = self._snapshot()
         if snapshot.plain is None:
@@ -302,13 +336,20 @@ class Modelling:
         truth = learning.truth_of(labels, every)
         if not any(v > 0 for grades in truth.values() for v in grades.values()):
             raise BadInput("There are no labels to evaluate on; import some, or mark results.")
-        runs = {"plain": learning.judged_run(snapshot.plain, evidence, every, labels)}
+        runs: dict[str, Run] = {}
         for model in models:
+            similarity: Similarity = snapshot.plain
+            name = "plain"
             if model != "plain":
                 number = self.number(model)
-                similarity = self._load(number, snapshot)
-                runs[self.title(number)] = learning.judged_run(similarity, evidence, every, labels)
-        return compare(runs, truth, baseline="plain")
+                if slot_of(self._store.models.get(number)) == OBJECTS:
+                    raise BadInput(
+                        f"Model {number} is for same-object search; its card says how well. "
+                        "Compare models that rank pictures."
+                    )
+                name, similarity = self.title(number), self._load(number, snapshot)
+            runs[name] = learning.judged_run(similarity, evidence, every, labels)
+        return runs, truth, evidence
 
     # -- the registry ------------------------------------------------------------
 
@@ -367,3 +408,39 @@ class Modelling:
             if words is None:
                 raise
             return self._store.models.import_(source, space=words.fingerprint)
+
+    def packed(self, model: int | str) -> bytes:
+        """A model with its card as the bytes of one file."""
+        return self._store.models.packed(self.number(model))
+
+    def take(self, data: bytes) -> Model:
+        """Add a model from such bytes, once it has been shown that it can rank here."""
+        plain = self._snapshot().plain
+        if plain is None:
+            raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
+        spaces: list[Any] = [plain.space]
+        if self._same_object.is_on:
+            spaces.append(self._same_object.view().space)
+        try:
+            arrays, envelope = self._store.models.unpacked(data, "this file")
+        except DataProblem as error:
+            raise BadInput(str(error)) from None
+        name, card = envelope["name"], envelope["card"]
+        own = [s for s in spaces if s is not None and s.fingerprint == envelope["space"]]
+        if not own:
+            raise SpaceMismatch(
+                "The model in this file was learned in another space; learn it here."
+            )
+        try:
+            similarity = SIMILARITIES[card["kind"]].from_arrays(own[0], arrays, card["similarity"])
+            usable = isinstance(card.get("guard", {}), dict)
+            if own[0] is plain.space and card["kind"] not in WORD_KINDS:
+                ranks = similarity.surrogate(np.ones(plain.space.dim, np.float32))
+                usable = usable and ranks.vector.shape == (plain.space.dim,)
+        except (LikewiseError, LookupError, TypeError, ValueError, AttributeError):
+            usable = False
+        if not usable or not isinstance(name, str) or len(name) > 200:
+            raise BadInput("This file holds no model that can rank here; give what export wrote.")
+        return self._store.models.add(
+            name, arrays, {**card, "imported": True}, space=envelope["space"]
+        )

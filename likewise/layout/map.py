@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.manifold import TSNE
+from threadpoolctl import threadpool_limits
 
 from likewise.solvers.kmeans import kmeans
 from likewise.types import BadInput, FloatArray, as_matrix
@@ -71,7 +72,9 @@ def _placed(centres: FloatArray, seed: int) -> FloatArray:
         return start
     spread = float(start[:, 0].std()) or 1.0
     tsne = TSNE(2, perplexity=min(30.0, (n - 1) / 3), init=start / spread * 1e-4, random_state=seed)
-    out: FloatArray = tsne.fit_transform(np.asarray(centres, np.float32)).astype(np.float64)
+    # Its threads wait for each other at every step; on a busy machine one alone is far faster.
+    with threadpool_limits(limits=1):
+        out: FloatArray = tsne.fit_transform(np.asarray(centres, np.float32)).astype(np.float64)
     return out
 
 

@@ -38,8 +38,8 @@ def sorted_grid(x: Any, *, columns: int | None = None) -> IdArray:
     Returns
     -------
     array
-        Rows x columns of row numbers of ``x``; -1 where a cell stays empty.  The same for the
-        same input: nothing is drawn at random.
+        Rows x columns of row numbers of ``x``; -1 where a cell stays empty, which only the last
+        ones of the last row do.  The same for the same input: nothing is drawn at random.
     """
     points = as_matrix(x, name="pictures").astype(np.float64)
     n = len(points)
@@ -115,15 +115,13 @@ def _tiles(high: int, wide: int, step: int) -> list[tuple[slice, slice]]:
 
 
 def _assign(grid: IdArray, axes: FloatArray, target: FloatArray, rows: slice, cols: slice) -> None:
-    """The pictures of one tile in the cells that they fit best."""
+    """The pictures of one tile in the cells that they fit best; empty cells stay where they are."""
     part = grid[rows, cols]
-    pictures = part.ravel()
-    cells = target[rows, cols].reshape(len(pictures), -1)
-    held = pictures >= 0
-    cost = np.zeros((len(pictures), len(pictures)))  # an empty cell fits anywhere
-    own = axes[pictures[held]]
-    cost[held] = (own**2).sum(axis=1)[:, None] - 2 * own @ cells.T + (cells**2).sum(axis=1)[None, :]
+    held = part >= 0
+    pictures, cells = part[held], target[rows, cols][held]
+    own = axes[pictures]
+    cost = (own**2).sum(axis=1)[:, None] - 2 * own @ cells.T + (cells**2).sum(axis=1)[None, :]
     source, place = linear_sum_assignment(cost)
-    sorted_part = np.full(len(pictures), -1, np.int64)
-    sorted_part[place] = pictures[source]
-    grid[rows, cols] = sorted_part.reshape(part.shape)
+    settled = np.empty_like(pictures)
+    settled[place] = pictures[source]
+    part[held] = settled  # a view: this writes into the grid

@@ -21,8 +21,8 @@ from likewise.server.errors import problem
 MAX_BODY = 1 << 20
 """Bytes of a request that is not an upload."""
 MAX_UPLOAD = 32 << 20
-"""Bytes of an uploaded picture."""
-UPLOADS = "/api/v1/uploads"
+"""Bytes of an uploaded picture or model."""
+UPLOADS = ("/api/v1/uploads", "/api/v1/models/import")
 LOGIN = "/login"
 OPEN_TO_ALL = ("/static/style/sign-in.css", "/static/icon.svg")
 """What the page for signing in needs; it holds nothing of the collection."""
@@ -66,7 +66,7 @@ class Gate:
         if answer is not None:
             await answer(scope, receive, guarded)
             return
-        limit = MAX_UPLOAD if scope["path"] == UPLOADS else MAX_BODY
+        limit = MAX_UPLOAD if scope["path"] in UPLOADS else MAX_BODY
         await self.app(scope, _limited(receive, limit), guarded)
 
     def refusal(self, scope: Scope, headers: Headers) -> Response | None:
@@ -187,7 +187,7 @@ def _names_its_page(headers: Headers) -> bool:
 
 
 def _too_large(scope: Scope, headers: Headers) -> Response | None:
-    limit = MAX_UPLOAD if scope["path"] == UPLOADS else MAX_BODY
+    limit = MAX_UPLOAD if scope["path"] in UPLOADS else MAX_BODY
     length = headers.get("content-length", "0")
     if not length.isdigit():
         return problem(400, "The Content-Length is not a number.")

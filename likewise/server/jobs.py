@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from likewise.server.apart import learn_apart, map_apart
 from likewise.server.events import Hub
-from likewise.server.learning import learn_apart
 from likewise.server.watched import Watched
 from likewise.store import Job
 from likewise.types import BadInput, LikewiseError, NotFound
@@ -25,6 +25,8 @@ TELL_EVERY = 0.5
 """Seconds between two reports of one job."""
 RECENT = 10.0
 """Seconds over which the rate is taken."""
+PAGES = 4
+"""Pages of the map that are there when somebody looks: those that are seen from afar."""
 PATIENCE = 15.0
 """Seconds that a stopping server waits for its jobs to come to a good end."""
 
@@ -141,7 +143,25 @@ def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) 
     return sentence
 
 
-KINDS: dict[str, Work] = {"index": index_folder, "learn": learn_model, "demo": draw_demo}
+def draw_map(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
+    """Lay out the map of the generation that answers searches, and keep it."""
+    running.progress(0, 1, "Drawing the map.")
+    made = map_apart(collection, running.should_stop)
+    if made is None:
+        return "Stopped; the map is drawn when somebody looks at it again."
+    collection.layouts.keep_map(made)
+    for name in made.pages[:PAGES]:
+        if not running.should_stop():
+            collection.layouts.page(name)
+    return f"The map shows {len(made.ids):,} picture{'' if len(made.ids) == 1 else 's'}."
+
+
+KINDS: dict[str, Work] = {
+    "index": index_folder,
+    "learn": learn_model,
+    "demo": draw_demo,
+    "map": draw_map,
+}
 TAKES_IN = ("index", "demo")
 """Kinds that bring pictures in: one of them at a time, and a paused one goes on."""
 

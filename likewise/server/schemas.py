@@ -11,7 +11,7 @@ from likewise.collection.queries import normal_text
 from likewise.store import Filter, Item, as_key, printable
 from likewise.types import BadInput, QueryRef
 
-MOST = 500
+MOST = 1000
 """Results of one search, items of one request."""
 BIGGEST = 2**53 - 1
 """The largest whole number that every JSON reader keeps exactly."""

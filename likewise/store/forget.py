@@ -66,6 +66,7 @@ def forget(store: Store, items: Iterable[int]) -> Forgotten:
         db.execute(f"DELETE FROM contents WHERE id {AMONG}", (gone,))
         if contents:
             store.generations.withdraw()
+            store.maps.clear()
         for sha256 in keys.values():
             store.thumbnails.remove(sha256)
         store.settings.set(SCRUB, True)

@@ -184,10 +184,14 @@ class Models:
 
     # -- out and in --------------------------------------------------------------
 
+    def packed(self, model: int) -> bytes:
+        """The bytes of a model's file, checked: what another collection can take in."""
+        found = self.get(model)
+        return read_checked(self.folder / found.file, found.sha256, f"model {model}")
+
     def export(self, model: int, target: Path) -> Path:
         """Write a model as one ``.safetensors`` file, or as a folder with its card beside it."""
-        found = self.get(model)
-        data = read_checked(self.folder / found.file, found.sha256, f"model {model}")
+        found, data = self.get(model), self.packed(model)
         if target.exists():
             raise BadInput(f"{target} is there already; choose another name.")
         with plain_errors(target.parent):
@@ -205,14 +209,21 @@ class Models:
             data = path.read_bytes()
         except FileNotFoundError:
             raise NotFound(f"There is no model in {source}; give what export wrote.") from None
-        arrays, envelope = unpack(data, str(source))
+        arrays, envelope = self.unpacked(data, str(source), space=space)
+        return self.add(envelope["name"], arrays, envelope["card"], space=envelope["space"])
+
+    def unpacked(
+        self, data: bytes, what: str, *, space: str | None = None
+    ) -> tuple[Arrays, dict[str, Any]]:
+        """Arrays and envelope (name, space, card) of exported bytes; nothing is added."""
+        arrays, envelope = unpack(data, what)
         if not all(key in envelope for key in _ENVELOPE):
-            raise DataProblem(f"{source} carries no card of likewise; give what export wrote.")
+            raise DataProblem(f"{what} carries no card of likewise; give what export wrote.")
         if space is not None and envelope["space"] != space:
             raise SpaceMismatch(
-                f"The model in {source} was learned in another space; learn it anew here."
+                f"The model in {what} was learned in another space; learn it anew here."
             )
-        return self.add(envelope["name"], arrays, envelope["card"], space=envelope["space"])
+        return arrays, envelope
 
     def sweep(self) -> list[str]:
         """Remove files that no row names."""

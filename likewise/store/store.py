@@ -19,6 +19,7 @@ from likewise.store.items import Items
 from likewise.store.jobs import Jobs
 from likewise.store.judgement_log import JudgementLog
 from likewise.store.lock import WriterLock
+from likewise.store.maps import Maps
 from likewise.store.models import Models
 from likewise.store.scratch import Scratch
 from likewise.store.segments import Segments
@@ -44,9 +45,10 @@ class Store:
         The log of judgements; query pictures kept by hash.
     models, spaces
         Learned models; fitted spaces.
-    jobs, sessions, settings, thumbnails, scratch
-        Long work; target search; names and values; the caches of small pictures and of
-        unfinished work.
+    jobs, sessions, settings
+        Long work; target search; names and values.
+    thumbnails, maps, scratch
+        Caches: small pictures, the map that shows them all, unfinished work.
     """
 
     def __init__(self, folder: Path, catalogue: Catalogue, lock: WriterLock | None) -> None:
@@ -57,6 +59,7 @@ class Store:
         self.items = Items(catalogue, self.words)
         self.segments = Segments(catalogue, folder)
         self.thumbnails = Thumbnails(folder)
+        self.maps = Maps(folder)
         self.contents = Contents(catalogue, self.words, self.texts, self.segments, self.thumbnails)
         self.generations = Generations(catalogue, folder)
         self.judgements = JudgementLog(catalogue, self.items)
@@ -116,7 +119,7 @@ class Store:
         with plain_errors(self.folder):
             for part in (
                 self.segments, self.generations, self.models, self.spaces, self.uploads,
-                self.thumbnails,
+                self.thumbnails, self.maps,
             ):  # fmt: skip
                 part.sweep()
             if any(job.state == "running" for job in self.jobs.all(limit=-1)):

@@ -22,7 +22,7 @@ Id = Annotated[int, Path(ge=1, le=10**9)]
 
 def model_out(model: Model, active: set[int]) -> dict[str, Any]:
     """A model as JSON values; numbers that JSON does not know become null."""
-    card = _finite(json.loads(json.dumps(dict(model.card), default=str)))
+    card = finite(json.loads(json.dumps(dict(model.card), default=str)))
     return {
         "id": model.id,
         "name": model.name,
@@ -33,34 +33,37 @@ def model_out(model: Model, active: set[int]) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """JSON knows no NaN: what could not be measured is null."""
     if isinstance(value, dict):
-        return {key: _finite(v) for key, v in value.items()}
-    if isinstance(value, list):
-        return [_finite(v) for v in value]
+        return {key: finite(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _active(here: Here, slot: str = DEFAULT) -> int | None:
+def active_id(here: Here, slot: str = DEFAULT) -> int | None:
+    """The number of the active model of a slot, None for none."""
     active = here.collection.models.active(slot)
     return None if active is None else active.id
 
 
-def _all_active(here: Here) -> set[int]:
+def all_active(here: Here) -> set[int]:
+    """Numbers of the models that are active in any slot."""
     return set(here.collection.models.all_active().values())
 
 
 @router.get("/models", response_model=list[ModelOut])
 def models(here: Here) -> list[dict[str, Any]]:
     """Every model, newest first."""
-    active = _all_active(here)
+    active = all_active(here)
     return [model_out(m, active) for m in reversed(here.collection.models.all())]
 
 
 @router.get("/models/{model}", response_model=ModelOut)
 def model(model: Id, here: Here) -> dict[str, Any]:
     """One model with its card: how it was made, and what the guard said."""
-    return model_out(here.collection.store.models.get(model), _all_active(here))
+    return model_out(here.collection.store.models.get(model), all_active(here))
 
 
 class LearnIn(Strict):
@@ -104,12 +107,13 @@ def activate(model: Id, asked: ActivateIn, here: Here, key: Key = None) -> dict[
     """Let a model rank everyone's searches, if its guard let it pass."""
 
     def act() -> dict[str, Any]:
-        before = _active(here, slot_of(here.collection.store.models.get(model)))
+        before = active_id(here, slot_of(here.collection.store.models.get(model)))
         done = here.collection.models.activate(model, person=asked.person, force=asked.force)
         return {"model": done.model, "previous": before}
 
     answer: dict[str, Any] = here.replay.once(key, f"activate {model}", asked.model_dump(), act)
-    here.hub.publish("model", answer)
+    slot = slot_of(here.collection.store.models.get(model))
+    here.hub.publish("model", {**answer, "slot": slot})
     return answer
 
 
@@ -125,10 +129,10 @@ def rollback(asked: RollbackIn, here: Here, key: Key = None) -> dict[str, Any]:
     """Go back to what ranked before."""
 
     def act() -> dict[str, Any]:
-        before = _active(here, asked.slot)
+        before = active_id(here, asked.slot)
         done = here.collection.models.rollback(person=asked.person, slot=asked.slot)
         return {"model": done.model, "previous": before}
 
     answer: dict[str, Any] = here.replay.once(key, "rollback", asked.model_dump(), act)
-    here.hub.publish("model", answer)
+    here.hub.publish("model", {**answer, "slot": asked.slot})
     return answer

@@ -4,9 +4,13 @@ import { signal } from "/static/lib/signal.js";
 import { say } from "/static/lib/toasts.js";
 
 export const jobs = signal([]);
+// The map is drawn for whoever looks at it; nobody started it, so it is no job among the others.
+export const mapJob = signal(null);
 export const status = signal(null);
 // These rise; who shows something that may have changed looks again.
 export const ticks = { collection: signal(0), judgements: signal(0), model: signal(0) };
+// The latest thing that was done in any target search, in any tab.
+export const sessionNews = signal(null);
 
 let server = null;
 let stream = null;
@@ -34,8 +38,18 @@ function notice(id) {
 }
 
 function take(job) {
+  if (job.kind === "map") { mapJob.value = job; return; }
   const rest = jobs.value.filter((j) => j.id !== job.id);
   jobs.value = [job, ...rest].sort((a, b) => b.id - a.id);
+}
+
+// Which model ranks concerns every open page, whoever changed it.
+function announce({ model, slot }) {
+  const [plain, taught] = {
+    words: ["Words are looked up as they are written now.", `Model ${model} reads words now.`],
+    "same-object": ["Same-object search counts shared words now.", `Model ${model} finds the same object now.`],
+  }[slot] || ["Searches are ranked by plain similarity now.", `Model ${model} ranks searches now.`];
+  say(model === null ? plain : taught);
 }
 
 function listen() {
@@ -50,7 +64,8 @@ function listen() {
   on("job", take);
   on("collection", () => { ticks.collection.value += 1; look(); });
   on("judgements", () => { ticks.judgements.value += 1; });
-  on("model", () => { ticks.model.value += 1; look(); });
+  on("session", (news) => { sessionNews.value = news; });
+  on("model", (news) => { ticks.model.value += 1; announce(news); look(); });
   stream.onerror = () => {
     if (connection.value === "up") connection.value = "lost";
     if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 2000);

@@ -19,6 +19,9 @@ const written = (e) => {
   return which + crop + weight;
 };
 
+// Sorted by the eye, many are still easy to look through.
+const usual = (view) => (view === "sorted" ? 200 : 60);
+
 export function fromParams(params) {
   const examples = [
     ...params.getAll("like").map((t) => example(t, 1)),
@@ -33,7 +36,8 @@ export function fromParams(params) {
     compare: params.get("compare") || "",
     fold: params.get("fold") !== "0",
     same: params.get("same") === "1",
-    k: Math.min(500, Number(params.get("k")) || 60),
+    view: params.get("view") || "",
+    k: Math.min(1000, Number(params.get("k")) || usual(params.get("view"))),
   };
 }
 
@@ -42,10 +46,10 @@ export function toParams(query) {
   if (query.text) params.set("text", query.text);
   for (const e of query.examples) params.append(e.weight > 0 ? "like" : "not", written(e));
   for (const tag of query.tags || []) params.append("tag", tag);
-  for (const name of ["folder", "model", "compare"]) if (query[name]) params.set(name, query[name]);
+  for (const name of ["folder", "model", "compare", "view"]) if (query[name]) params.set(name, query[name]);
   if (query.fold === false) params.set("fold", "0");
   if (query.same) params.set("same", "1");
-  if (query.k && query.k !== 60) params.set("k", query.k);
+  if (query.k && query.k !== usual(query.view)) params.set("k", query.k);
   return params;
 }
 

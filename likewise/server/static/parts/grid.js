@@ -27,20 +27,12 @@ export function Grid({ results, acts, label, compareWith, keyed = true }) {
   const inside = () => list.current?.contains(document.activeElement);
   const now = results[here];
   const off = !keyed || !results.length;
-  useKeys([
-    { keys: ["ArrowRight"], shown: "arrows", says: "to another picture", off, run: () => move(inside() ? 1 : 0) },
-    { keys: ["ArrowLeft"], off, run: () => move(inside() ? -1 : 0) },
-    { keys: ["ArrowDown"], off, run: () => move(inside() ? columns() : 0) },
-    { keys: ["ArrowUp"], off, run: () => move(inside() ? -columns() : 0) },
-    { keys: ["x"], shown: "X, space", says: "select the picture, or not", off, run: () => pick(now.item, order, { ctrl: true }) },
-    { keys: ["r"], shown: "R", says: "relevant: more of this", off: off || !acts.judge, run: () => acts.judge(targets(now), true) },
-    { keys: ["n"], shown: "N", says: "not this", off: off || !acts.judge, run: () => acts.judge(targets(now), false) },
-    { keys: ["m"], shown: "M", says: "search for more like this", off: off || !acts.more, run: () => acts.more(now) },
-    { keys: ["v"], shown: "V", says: "view large, crop, and why it is here", off: off || !acts.open, run: () => acts.open(now) },
-  ]);
-  // Keys act on the selection when the picture at hand is part of it.
-  const targets = (one) =>
-    selected.value.has(one.item) ? results.filter((r) => selected.value.has(r.item)) : [one];
+  const step = (by) => () => move(inside() ? by() : 0);
+  useKeys(pictureKeys({
+    off, now, results, order, acts,
+    right: step(() => 1), left: step(() => -1), down: step(columns), up: step(() => -columns()),
+  }));
+  const targets = (one) => withSelection(one, results);
 
   return html`<ul class="grid" ref=${list} aria-label=${label}>
     ${results.map((r, place) => html`<${Card} key=${r.item} r=${r} place=${place} current=${place === here}
@@ -49,9 +41,28 @@ export function Grid({ results, acts, label, compareWith, keyed = true }) {
   </ul>`;
 }
 
+// What is done to a picture is done to the selection when the picture is part of it.
+const withSelection = (one, results) =>
+  selected.value.has(one.item) ? results.filter((r) => selected.value.has(r.item)) : [one];
+
+// The keys of every view that shows pictures in rows.
+export const pictureKeys = ({ off, now, results, order, acts, right, left, down, up }) => [
+  { keys: ["ArrowRight"], shown: "arrows", says: "to another picture", off, run: right },
+  { keys: ["ArrowLeft"], off, run: left },
+  { keys: ["ArrowDown"], off, run: down },
+  { keys: ["ArrowUp"], off, run: up },
+  { keys: ["x"], shown: "X, space", says: "select the picture, or not", off, run: () => pick(now.item, order, { ctrl: true }) },
+  { keys: ["r"], shown: "R", says: "relevant: more of this", off: off || !acts.judge, run: () => acts.judge(withSelection(now, results), true) },
+  { keys: ["n"], shown: "N", says: "not this", off: off || !acts.judge, run: () => acts.judge(withSelection(now, results), false) },
+  { keys: ["m"], shown: "M", says: "search for more like this", off: off || !acts.more, run: () => acts.more(now) },
+  { keys: ["v"], shown: "V", says: "view large, crop, and why it is here", off: off || !acts.open, run: () => acts.open(now) },
+];
+
+export const markOf = (r) => (r.mark === null || r.mark === undefined ? "" : r.mark > 0 ? "right" : "wrong");
+
 function Card({ r, place, current, picked, acts, targets, was, compared, onFocus, onPick }) {
   const tab = current ? 0 : -1;
-  const marked = r.mark === null || r.mark === undefined ? "" : r.mark > 0 ? "right" : "wrong";
+  const marked = markOf(r);
   const score = r.score === undefined ? "" : r.score.toPrecision(3);
   const by = (r.found_by?.length ? `, found by ${r.found_by.join(" and ")}` : "")
     + (r.inliers > 0 ? `, ${r.inliers} places agree` : "");

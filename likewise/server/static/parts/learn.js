@@ -4,7 +4,7 @@ import { useSignal } from "/static/lib/signal.js";
 import { call, newKey } from "/static/lib/api.js";
 import { jobs, ticks } from "/static/lib/news.js";
 import { person } from "/static/lib/outbox.js";
-import { complain, say } from "/static/lib/toasts.js";
+import { complain } from "/static/lib/toasts.js";
 import { Progress } from "/static/parts/progress.js";
 
 const post = (path, body) => call(path, { body: { person: person.value, ...body }, key: newKey() });
@@ -28,7 +28,7 @@ function Verdict({ job }) {
   const changed = useSignal(ticks.model);
   useEffect(() => { if (job.model) call(`/models/${job.model}`).then(setModel).catch(() => {}); }, [job.model, changed]);
   const activate = () =>
-    post(`/models/${model.id}/activate`, {}).then(() => say(`Model ${model.id} ranks searches now.`)).catch(complain);
+    post(`/models/${model.id}/activate`, {}).catch(complain);
   const guard = model?.card.guard;
   return html`<div class=${`verdict ${guard?.passed ? "passed" : ""}`} role="status">
     ${model && html`<b>Model ${model.id} ${model.name}: ${guard?.passed ? "the guard let it pass" : "the guard keeps it back"}.</b>`}
@@ -44,7 +44,7 @@ function Active() {
   useEffect(() => {
     call("/models").then((all) => setActive(all.find((m) => m.active) || null)).catch(() => {});
   }, [changed]);
-  const back = () => post("/models/rollback", {}).then(() => say("Rolled back.")).catch(complain);
+  const back = () => post("/models/rollback", {}).catch(complain);
   if (!active) return html`<span class="soft">Searches are ranked by plain similarity.</span>`;
   return html`<span>Searches are ranked by <b>model ${active.id} ${active.name}</b>.</span>
     <button onClick=${back}>Roll back</button>`;

@@ -2,13 +2,15 @@
 import { html, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { call, newKey } from "/static/lib/api.js";
-import { plural } from "/static/lib/format.js";
+import { count, plural } from "/static/lib/format.js";
 import { useKeys } from "/static/lib/keys.js";
 import { selectAll, selectNone, selected } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { FocusedInput } from "/static/parts/focused.js";
 
-export function SelectionBar({ results, judge, add }) {
+const MOST = 10000; // pictures that the server tags or exports at a time
+
+export function SelectionBar({ results, judge, add, open }) {
   const chosen = useSignal(selected);
   const [tagging, setTagging] = useState(false);
   const order = results.map((r) => r.item);
@@ -40,16 +42,19 @@ export function SelectionBar({ results, judge, add }) {
       setTimeout(() => URL.revokeObjectURL(file), 10000);
     } catch (error) { complain(error); }
   };
+  const many = items.length > MOST;
+  const limit = many ? `At most ${count(MOST)} pictures at a time` : "";
   return html`<div class="selection-bar" role="toolbar" aria-label="Selected pictures">
     <b>${plural(items.length, "picture")} selected</b>
     ${judge && html`<button class="yes" onClick=${() => judge(picked, true)}>✓ Relevant</button>
       <button class="no" onClick=${() => judge(picked, false)}>✗ Not this</button>`}
     ${add && html`<button onClick=${() => add(items, 1)} title="Add to the query as wanted">+ More like these</button>
       <button onClick=${() => add(items, -1)} title="Add to the query as unwanted">− Less like these</button>`}
+    ${open && picked.length === 1 && html`<button onClick=${() => open(picked[0])}>View</button>`}
     ${tagging
       ? html`<form onSubmit=${tag}><${FocusedInput} name="tag" aria-label="Tag" maxlength="100" /><button>Tag</button></form>`
-      : html`<button onClick=${() => setTagging(true)}>Tag …</button>`}
-    <button onClick=${save}>Export CSV</button>
+      : html`<button disabled=${many} title=${limit} onClick=${() => setTagging(true)}>Tag …</button>`}
+    <button disabled=${many} title=${limit} onClick=${save}>Export CSV</button>
     <button onClick=${() => selectAll(order)}>All</button>
     <button onClick=${selectNone}>None</button>
   </div>`;

@@ -1,4 +1,4 @@
-"""Learning in a process of its own, so that searches keep theirs to themselves."""
+"""Work in a process of its own, so that searches keep theirs to themselves."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.collection import Collection
+from likewise.collection.layouts import CollectionMap
 from likewise.collection.modelling import Prepared
 from likewise.types import DataProblem, LikewiseError
 
@@ -23,11 +24,36 @@ def learn_apart(
     settings: Mapping[str, Any] | None = None,
 ) -> Prepared | None:
     """What a child process learned from the judgements; None where it was stopped."""
+    found: Prepared | None = _apart(
+        collection, _learn, (objective, dict(settings or {})), should_stop
+    )
+    return found
+
+
+def map_apart(collection: Collection, should_stop: Callable[[], bool]) -> CollectionMap | None:
+    """The map that a child process drew; None where it was stopped."""
+    found: CollectionMap | None = _apart(collection, _draw_map, (), should_stop)
+    return found
+
+
+def _learn(collection: Collection, objective: str, settings: dict[str, Any]) -> Prepared:
+    return collection.models.prepare(objective, settings=settings)
+
+
+def _draw_map(collection: Collection) -> CollectionMap:
+    return collection.layouts.prepare_map()
+
+
+def _apart(
+    collection: Collection,
+    work: Callable[..., Any],
+    given: tuple[Any, ...],
+    should_stop: Callable[[], bool],
+) -> Any:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(
-        target=_learn,
-        args=(collection.folder, collection.store.folder, objective, dict(settings or {}), theirs),
+        target=_in_child, args=(collection.folder, collection.store.folder, work, given, theirs)
     )
     child.start()
     theirs.close()
@@ -38,21 +64,20 @@ def learn_apart(
         try:
             found = ours.recv()
         except EOFError:
-            raise DataProblem("The process that learned ended before it was done.") from None
+            raise DataProblem("The process that worked ended before it was done.") from None
     finally:
         ours.close()
         child.terminate()
         child.join()
     if isinstance(found, LikewiseError):
         raise found
-    prepared: Prepared = found
-    return prepared
+    return found
 
 
-def _learn(
-    folder: Path, data: Path, objective: str, settings: dict[str, Any], pipe: Connection
+def _in_child(
+    folder: Path, data: Path, work: Callable[..., Any], given: tuple[Any, ...], pipe: Connection
 ) -> None:
-    """In the child: read the collection, learn, send; nothing is written here."""
+    """In the child: read the collection, work, send; nothing is written here."""
     import os
     import signal
 
@@ -61,7 +86,7 @@ def _learn(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     try:
         with Collection.open(folder, data=data) as collection:
-            pipe.send(collection.models.prepare(objective, settings=settings))
+            pipe.send(work(collection, *given))
     except LikewiseError as error:
         pipe.send(error)
     finally:

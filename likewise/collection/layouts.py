@@ -1,0 +1,231 @@
+"""Pictures laid out for the eye: a sorted grid of some, and a map of all.
+
+The map is made once a generation of the index and kept; making it writes nothing, so that a
+child process may.  Its small pictures come on pages of 16 x 16, each made when first asked for
+and named by the hash of what it shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+from likewise.collection.snapshot import Snapshot
+from likewise.layout.map import collection_map
+from likewise.layout.mosaic import mosaic
+from likewise.layout.sorted_grid import sorted_grid
+from likewise.store import Store
+from likewise.types import BadInput, FloatArray, IdArray, LikewiseError, NotFound
+
+TILE = 64
+"""Pixels along the side of a small picture on a page."""
+ACROSS = 16
+"""Small pictures along the side of a page."""
+ON_PAGE = ACROSS * ACROSS
+MOST_SORTED = 1000
+_FORMAT = b"likewise atlas 1"
+_PAPER = (128, 128, 128)
+
+
+class CollectionMap(NamedTuple):
+    """Where every item of a generation stands.
+
+    Attributes
+    ----------
+    name
+        Hash of what it was made from.
+    generation
+        The index generation whose items it shows.
+    bits
+        The grid has 2**bits cells along the side.
+    ids
+        Items in the order in which they appear when one comes nearer.
+    cells
+        Column and row of each.
+    levels
+        The coarsest level (a grid of 2**level cells along the side) that shows each.
+    pages
+        Names of the pages; the first holds the first 256 items, and so on.
+    """
+
+    name: str
+    generation: int
+    bits: int
+    ids: IdArray
+    cells: NDArray[np.uint16]
+    levels: NDArray[np.uint8]
+    pages: tuple[str, ...]
+
+
+class Layouts:
+    """Sorted grids and the map of a collection."""
+
+    def __init__(
+        self,
+        store: Store,
+        snapshot: Callable[[], Snapshot],
+        thumbnail: Callable[[int], bytes],
+    ) -> None:
+        self._store, self._snapshot, self._thumbnail = store, snapshot, thumbnail
+        self._lock, self._making = threading.Lock(), threading.Lock()
+        self._map: CollectionMap | None = None
+
+    def sorted(self, items: Sequence[int], columns: int | None = None) -> list[list[int | None]]:
+        """Items in rows so that similar ones stand beside each other.
+
+        Parameters
+        ----------
+        items
+            At most 1,000, each once; those without vectors come last.
+        columns
+            Width of the grid; as square as can be where not given.
+
+        Returns
+        -------
+        list
+            Rows of item numbers, None where a cell stays empty.
+        """
+        wanted = list(dict.fromkeys(int(i) for i in items))
+        if not 1 <= len(wanted) <= MOST_SORTED:
+            raise BadInput(f"Give between 1 and {MOST_SORTED:,} items to sort.")
+        wide = columns or int(np.ceil(np.sqrt(len(wanted))))
+        if not 1 <= wide <= MOST_SORTED:
+            raise BadInput(f"A grid has between 1 and {MOST_SORTED:,} columns.")
+        snapshot = self._snapshot()
+        known = [i for i in wanted if snapshot.holds(i)]
+        rows: list[list[int | None]] = []
+        if known:
+            grid = sorted_grid(_seen(snapshot, snapshot.codes(known)), columns=wide)
+            rows = [[known[at] if at >= 0 else None for at in row] for row in grid.tolist()]
+        rest: list[int | None] = [i for i in wanted if not snapshot.holds(i)]
+        for start in range(0, len(rest), wide):
+            part = rest[start : start + wide]
+            rows.append(part + [None] * (wide - len(part)))
+        return rows
+
+    # -- the map -----------------------------------------------------------------
+
+    def map(self) -> CollectionMap | None:
+        """The newest map that is kept, None where there is none; :attr:`is_current` may be no."""
+        with self._lock:
+            if self._map is None:
+                found = self._store.maps.latest()
+                self._map = None if found is None else _map(*found)
+            return self._map
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the kept map is that of the generation that answers searches."""
+        kept, snapshot = self.map(), self._snapshot()
+        return kept is not None and kept.name == _name(snapshot)
+
+    def prepare_map(self, seed: int = 0) -> CollectionMap:
+        """Lay out all items without writing anything, so that a child process may."""
+        snapshot = self._snapshot()
+        if not snapshot.generation or not len(snapshot):
+            raise NotFound("No index is built yet; the map is drawn when it is.")
+        ids, codes = snapshot.all_codes()
+        laid = mosaic(collection_map(_seen(snapshot, codes), seed=seed))
+        ordered = ids[laid.order]
+        return CollectionMap(
+            _name(snapshot),
+            snapshot.generation,
+            laid.bits,
+            ordered,
+            laid.cells,
+            laid.levels,
+            self._pages(ordered),
+        )
+
+    def _pages(self, ordered: IdArray) -> tuple[str, ...]:
+        content = self._store.items.contents()
+        keys = self._store.contents.sha256(content.values())
+        shown = [keys.get(content.get(item, 0), "0" * 64) for item in ordered.tolist()]
+        return tuple(
+            hashlib.sha256(_FORMAT + "".join(shown[at : at + ON_PAGE]).encode()).hexdigest()
+            for at in range(0, len(shown), ON_PAGE)
+        )
+
+    def keep_map(self, made: CollectionMap) -> None:
+        """Keep what :meth:`prepare_map` made, instead of the map before."""
+        arrays = {
+            "ids": made.ids,
+            "cells": made.cells,
+            "levels": made.levels,
+            "pages": np.frombuffer(bytes.fromhex("".join(made.pages)), np.uint8).reshape(-1, 32),
+        }
+        self._store.maps.put(made.name, arrays, {"generation": made.generation, "bits": made.bits})
+        self._store.maps.keep_pages(made.pages)
+        with self._lock:
+            self._map = made
+
+    def forget_map(self) -> None:
+        """Drop the map that is held in memory; :meth:`Store.forget` has removed the files."""
+        with self._lock:
+            self._map = None
+
+    def page(self, name: str) -> tuple[bytes, bool]:
+        """A page of small pictures as a JPEG, and whether every picture could be drawn."""
+        kept = self._store.maps.page(name)
+        if kept is not None:
+            return kept, True
+        now = self.map()
+        if now is None or name not in now.pages:
+            raise NotFound("There is no such page of the map; ask for the map again.")
+        with self._making:  # one at a time: searches need the other cores
+            kept = self._store.maps.page(name)
+            if kept is not None:
+                return kept, True
+            at = now.pages.index(name) * ON_PAGE
+            data, whole = self._draw(now.ids[at : at + ON_PAGE].tolist())
+            if whole:
+                self._store.maps.put_page(name, data)
+            return data, whole
+
+    def _draw(self, items: list[int]) -> tuple[bytes, bool]:
+        high = -(-len(items) // ACROSS)
+        sheet = Image.new("RGB", (ACROSS * TILE, high * TILE), _PAPER)
+        whole = True
+        for at, item in enumerate(items):
+            try:
+                small = _square(self._thumbnail(item))
+            except (LikewiseError, OSError):  # gone or unreadable since: its cell stays grey
+                whole = False
+                continue
+            sheet.paste(small, (at % ACROSS * TILE, at // ACROSS * TILE))
+        out = io.BytesIO()
+        sheet.save(out, "JPEG", quality=80)
+        return out.getvalue(), whole
+
+
+def _square(data: bytes) -> Image.Image:
+    with Image.open(io.BytesIO(data)) as opened:
+        opened.draft("RGB", (TILE, TILE))  # JPEG can be decoded at a fraction of its size
+        return ImageOps.fit(opened.convert("RGB"), (TILE, TILE), Image.Resampling.BILINEAR)
+
+
+def _seen(snapshot: Snapshot, codes: FloatArray) -> FloatArray:
+    """Vectors whose distances are those of plain similarity."""
+    assert snapshot.plain is not None
+    out: FloatArray = codes * np.sqrt(snapshot.plain.w0).astype(np.float32)
+    return out
+
+
+def _name(snapshot: Snapshot) -> str:
+    what = f"{_FORMAT.decode()}/{snapshot.space}/{snapshot.generation}"
+    return hashlib.sha256(what.encode()).hexdigest()
+
+
+def _map(name: str, arrays: dict[str, Any], card: dict[str, Any]) -> CollectionMap:
+    pages = tuple(bytes(row).hex() for row in arrays["pages"])
+    return CollectionMap(
+        name, int(card["generation"]), int(card["bits"]), arrays["ids"], arrays["cells"],
+        arrays["levels"], pages,
+    )  # fmt: skip

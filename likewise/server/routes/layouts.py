@@ -1,0 +1,117 @@
+"""Pictures laid out for the eye: results as a sorted grid, the whole collection as a map."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from likewise.collection.layouts import ACROSS, MOST_SORTED, ON_PAGE, TILE
+from likewise.server.errors import refusals
+from likewise.server.jobs import as_json
+from likewise.server.routes.items import FOR_EVER, JPEG, Hash, Page
+from likewise.server.schemas import ItemId, JobOut, Strict, item_out
+from likewise.server.served import Here
+from likewise.types import NotFound
+
+router = APIRouter(tags=["layouts"], responses=refusals())
+OCTETS: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}}}
+Some = Annotated[list[ItemId], Field(min_length=1, max_length=MOST_SORTED)]
+
+
+class SortedIn(Strict):
+    """Items to sort, and how many stand side by side."""
+
+    items: Some
+    columns: Annotated[int, Field(ge=1, le=200)] | None = None
+
+
+class SortedOut(BaseModel):
+    """Rows of item numbers; null where a cell stays empty."""
+
+    rows: list[list[int | None]]
+
+
+@router.post("/layouts/sorted", response_model=SortedOut)
+def sort(asked: SortedIn, here: Here) -> dict[str, Any]:
+    """Arrange items so that similar ones stand beside each other."""
+    return {"rows": here.collection.layouts.sorted(asked.items, asked.columns)}
+
+
+class ItemsIn(Strict):
+    """Items to look up."""
+
+    items: Some
+
+
+@router.post("/items/list", response_model=Page)
+def listed(asked: ItemsIn, here: Here) -> dict[str, Any]:
+    """The items of these numbers, in this order; those that are gone for good are left out."""
+    found = here.collection.store.items.many(dict.fromkeys(asked.items))
+    return {"items": [item_out(i) for i in found], "next": None}
+
+
+class MapOut(BaseModel):
+    """What the page needs to show the map; ``items`` and ``pages`` are addresses for ever."""
+
+    current: bool = Field(description="whether it is that of the newest index generation")
+    generation: int = Field(description="0 where nothing is drawn yet")
+    count: int
+    bits: int = Field(description="the grid has 2**bits cells along the side")
+    tile: int = Field(description="pixels along the side of a small picture on a page")
+    across: int = Field(description="small pictures along the side of a page")
+    on_page: int
+    items: str | None
+    pages: list[str]
+
+
+@router.get("/map", response_model=MapOut)
+def the_map(here: Here) -> dict[str, Any]:
+    """The map of the collection; where it is not drawn yet, POST to the same address."""
+    made = here.collection.layouts.map()
+    return {
+        "current": here.collection.layouts.is_current,
+        "generation": 0 if made is None else made.generation,
+        "count": 0 if made is None else len(made.ids),
+        "bits": 0 if made is None else made.bits,
+        "tile": TILE,
+        "across": ACROSS,
+        "on_page": ON_PAGE,
+        "items": None if made is None else f"/api/v1/map/items/{made.name}",
+        "pages": [] if made is None else [f"/api/v1/map/pages/{name}" for name in made.pages],
+    }
+
+
+@router.post("/map", response_model=JobOut, status_code=202)
+def draw(here: Here) -> dict[str, Any]:
+    """Draw the map anew, as a job; the one under way, where there is one."""
+    return as_json(here.runner.start("map", {}))
+
+
+@router.get("/map/items/{sha256}", response_class=Response, responses=OCTETS)
+def map_items(sha256: Hash, here: Here) -> Response:
+    """Items of a map: all numbers (float64), then columns, rows (uint16) and levels (uint8).
+
+    Little-endian, one after another, in the order in which the pages show them.
+    """
+    made = here.collection.layouts.map()
+    if made is None or made.name != sha256:
+        raise NotFound("That map was drawn anew; ask for the map again.")
+    parts = (
+        made.ids.astype("<f8"),
+        np.ascontiguousarray(made.cells[:, 0], "<u2"),
+        np.ascontiguousarray(made.cells[:, 1], "<u2"),
+        made.levels.astype("u1"),
+    )
+    data = b"".join(part.tobytes() for part in parts)
+    return Response(data, headers=FOR_EVER, media_type="application/octet-stream")
+
+
+@router.get("/map/pages/{sha256}", response_class=Response, responses=JPEG)
+def map_page(sha256: Hash, here: Here) -> Response:
+    """A page of small pictures by the hash of what it shows."""
+    data, whole = here.collection.layouts.page(sha256)
+    return Response(data, headers=FOR_EVER if whole else None, media_type="image/jpeg")

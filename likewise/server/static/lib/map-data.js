@@ -1,0 +1,165 @@
+// The map's items as numbers: which are shown from how far, which stand where.
+//
+// The server has put every item into a cell of a grid, and says from which level on it is shown:
+// level 3 is a grid of 8 x 8 cells, and each cell that holds anything shows one picture.
+import { call } from "/static/lib/api.js";
+
+const SMALLEST = 26; // pixels along the side of a cell, at least
+const COUNTED = 8; // finest level at which it is worth saying how many stand behind a picture
+
+export async function loadMap(about) {
+  const blob = await call(about.items.replace("/api/v1", ""));
+  return new MapData(about, await blob.arrayBuffer());
+}
+
+export class MapData {
+  constructor(about, buffer) {
+    const n = about.count;
+    Object.assign(this, { about, count: n, bits: about.bits, side: 2 ** about.bits });
+    this.ids = new Float64Array(buffer, 0, n);
+    this.xs = new Uint16Array(buffer, 8 * n, n);
+    this.ys = new Uint16Array(buffer, 10 * n, n);
+    this.levels = new Uint8Array(buffer, 12 * n, n);
+    this.counted = new Map();
+    this.fill();
+  }
+
+  // Items by coarse square, in the order in which they appear.
+  fill() {
+    this.coarse = Math.min(this.bits, 6);
+    const shift = this.bits - this.coarse;
+    const squares = 4 ** this.coarse;
+    this.starts = new Uint32Array(squares + 1);
+    const own = (i) => ((this.ys[i] >> shift) << this.coarse) + (this.xs[i] >> shift);
+    for (let i = 0; i < this.count; i++) this.starts[own(i) + 1] += 1;
+    for (let q = 0; q < squares; q++) this.starts[q + 1] += this.starts[q];
+    const next = this.starts.slice(0, squares);
+    this.sorted = new Uint32Array(this.count);
+    for (let i = 0; i < this.count; i++) this.sorted[next[own(i)]++] = i;
+  }
+
+  // The rectangle that holds everything, in shares of the map.
+  box() {
+    let [left, top, right, bottom] = [this.side, this.side, 0, 0];
+    for (let i = 0; i < this.count; i++) {
+      left = Math.min(left, this.xs[i]); right = Math.max(right, this.xs[i] + 1);
+      top = Math.min(top, this.ys[i]); bottom = Math.max(bottom, this.ys[i] + 1);
+    }
+    return [left, top, right, bottom].map((v) => v / this.side);
+  }
+
+  // The level that suits so many pixels along the side of the whole map.
+  level(scale) {
+    return Math.max(0, Math.min(this.bits, Math.floor(Math.log2(scale / SMALLEST))));
+  }
+
+  // Calls back with every item in a rectangle (shares of the map), the first to appear first in
+  // each square; until says from which level on the rest of a square is left out.
+  each([left, top, right, bottom], until, found) {
+    const n = 2 ** this.coarse;
+    const low = (v) => Math.max(0, Math.floor(v * n));
+    const high = (v) => Math.min(n - 1, Math.floor(v * n));
+    for (let row = low(top); row <= high(bottom); row++) {
+      for (let column = low(left); column <= high(right); column++) {
+        const square = row * n + column;
+        for (let at = this.starts[square]; at < this.starts[square + 1]; at++) {
+          const i = this.sorted[at];
+          if (this.levels[i] > until) break;
+          found(i);
+        }
+      }
+    }
+  }
+
+  // What a level shows in a rectangle: [{ i, x, y, side }], the middles in shares of the map.
+  shown([left, top, right, bottom], level) {
+    const cell = 2 ** -level;
+    const shift = this.bits - level;
+    const out = [];
+    this.each([left - cell, top - cell, right + cell, bottom + cell], level, (i) => {
+      const x = ((this.xs[i] >> shift) + 0.5) * cell;
+      const y = ((this.ys[i] >> shift) + 0.5) * cell;
+      if (x < left - cell || x > right + cell || y < top - cell || y > bottom + cell) return;
+      out.push({ i, x, y, side: cell * this.share(i, level) });
+    });
+    return out;
+  }
+
+  // Far away, a picture is the larger the more stand behind it.
+  share(i, level) {
+    if (level >= this.bits || level > COUNTED) return 0.94;
+    const { counts, most } = this.counts(level);
+    const shift = this.bits - level;
+    const behind = counts[((this.ys[i] >> shift) << level) + (this.xs[i] >> shift)];
+    return most > 1 ? 0.58 + 0.4 * (Math.log(behind) / Math.log(most)) : 0.94;
+  }
+
+  counts(level) {
+    if (!this.counted.has(level)) {
+      const shift = this.bits - level;
+      const counts = new Uint32Array(4 ** level);
+      for (let i = 0; i < this.count; i++) counts[((this.ys[i] >> shift) << level) + (this.xs[i] >> shift)] += 1;
+      this.counted.set(level, { counts, most: counts.reduce((a, b) => Math.max(a, b), 0) });
+    }
+    return this.counted.get(level);
+  }
+
+  // The item whose picture is at a point, or -1.
+  hit(x, y, level) {
+    let best = -1;
+    for (const one of this.shown([x, y, x, y], level)) {
+      if (Math.abs(one.x - x) * 2 <= one.side && Math.abs(one.y - y) * 2 <= one.side) best = one.i;
+    }
+    return best;
+  }
+
+  // Where an item's own cell is, whatever is shown.
+  place(i) {
+    return [(this.xs[i] + 0.5) / this.side, (this.ys[i] + 0.5) / this.side];
+  }
+
+  // Every item in a rectangle, shown or hidden behind another, the first to appear first.
+  within([left, top, right, bottom]) {
+    const out = [];
+    this.each([left, top, right, bottom], 255, (i) => {
+      const [x, y] = this.place(i);
+      if (x >= left && x <= right && y >= top && y <= bottom) out.push(i);
+    });
+    return out.sort((a, b) => a - b);
+  }
+
+  // Every item inside a line that was drawn around some: [[x, y], ...].
+  inside(line) {
+    const xs = line.map((p) => p[0]);
+    const ys = line.map((p) => p[1]);
+    const box = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+    return this.within(box).filter((i) => encloses(line, ...this.place(i)));
+  }
+
+  // How densely items stand, as a small picture of one colour.
+  density(colour) {
+    const level = Math.min(this.bits, 6);
+    const { counts, most } = this.counts(level);
+    const n = 2 ** level;
+    const canvas = Object.assign(document.createElement("canvas"), { width: n, height: n });
+    const context = canvas.getContext("2d");
+    context.fillStyle = colour;
+    context.fillRect(0, 0, n, n);
+    const image = context.getImageData(0, 0, n, n);
+    for (let cell = 0; cell < n * n; cell++) {
+      image.data[4 * cell + 3] = counts[cell] ? 40 + 150 * (Math.log(1 + counts[cell]) / Math.log(1 + most)) : 0;
+    }
+    context.putImageData(image, 0, 0);
+    return canvas;
+  }
+}
+
+export function encloses(line, x, y) {
+  let inside = false;
+  for (let a = 0, b = line.length - 1; a < line.length; b = a++) {
+    const [xa, ya] = line[a];
+    const [xb, yb] = line[b];
+    if (ya > y !== yb > y && x < ((xb - xa) * (y - ya)) / (yb - ya) + xa) inside = !inside;
+  }
+  return inside;
+}

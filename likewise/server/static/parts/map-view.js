@@ -1,0 +1,294 @@
+// What the map shows and how it is moved: by pointer, wheel, keys and buttons.  The drawing is
+// done by WebGL where there is any, else by the plain canvas.
+import { Pages } from "/static/lib/map-pages.js";
+import { selected } from "/static/lib/selection.js";
+import { canvasPainter } from "/static/parts/map-canvas.js";
+import { pixiPainter } from "/static/parts/map-pixi.js";
+
+const LARGEST = 120; // pixels along the side of a picture, at most
+const MARGIN = 12;
+const STILL = 250; // milliseconds without a move after which the list of what is in view is made
+const CLICK = 5; // pixels that a click may slip
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+// WebGL that is reckoned by the processor is there, but the plain canvas is several times faster.
+// Who knows better puts "webgl" or "canvas" under "likewise-map" into the browser's storage.
+function webglIsWorthIt() {
+  const wanted = localStorage.getItem("likewise-map");
+  if (wanted === "canvas") return false;
+  const probe = document.createElement("canvas").getContext("webgl2");
+  if (!probe) return false;
+  const told = probe.getExtension("WEBGL_debug_renderer_info");
+  const drawnBy = String(probe.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : probe.RENDERER));
+  probe.getExtension("WEBGL_lose_context")?.loseContext();
+  return wanted === "webgl" || !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(drawnBy);
+}
+
+export class MapView {
+  // told: { click(i, more), drawn(line, more), settled(where, box) }
+  constructor(host, data, at, told) {
+    Object.assign(this, { host, data, told, lasso: false, line: null, pointers: new Map(), closed: false });
+    this.pages = new Pages(data.about, {
+      changed: (page) => { this.painter?.changed(page); this.redraw(); },
+      dropped: (page) => this.painter?.dropped(page),
+    });
+    this.density = data.density(getComputedStyle(host).getPropertyValue("--accent").trim());
+    this.path = host.querySelector("polygon"); // the line of the lasso
+    this.measure();
+    this.view = this.read(at) || this.fitting();
+    this.watching = new ResizeObserver(() => { this.measure(); this.fit(); this.redraw(); });
+    this.watching.observe(host);
+    this.listen();
+    this.begin();
+  }
+
+  // -- drawing ------------------------------------------------------------------
+
+  async begin() {
+    const fresh = () => {
+      this.canvas?.remove();
+      this.canvas = Object.assign(document.createElement("canvas"), { role: "img" });
+      this.canvas.setAttribute("aria-label", `${this.data.count} pictures, the similar near each other`);
+      this.host.prepend(this.canvas);
+      return this.canvas;
+    };
+    const plain = () => { if (!this.closed) this.use(canvasPainter(fresh(), this.pages)); };
+    if (!webglIsWorthIt()) { plain(); return; }
+    try {
+      const painter = await pixiPainter(fresh(), this.pages, { lost: () => { this.painter = null; plain(); } });
+      if (this.closed) painter.close();
+      else this.use(painter);
+    } catch {
+      plain();
+    }
+  }
+
+  use(painter) {
+    this.painter = painter;
+    this.host.dataset.painter = painter.kind;
+    this.fit();
+    this.redraw();
+    this.settle();
+  }
+
+  measure() {
+    const { width, height } = this.host.getBoundingClientRect();
+    this.width = Math.max(50, width);
+    this.height = Math.max(50, height);
+  }
+
+  fit() {
+    this.painter?.resize(this.width, this.height, Math.min(2, devicePixelRatio || 1));
+  }
+
+  redraw() {
+    if (this.frame || this.closed) return;
+    this.frame = requestAnimationFrame(() => { this.frame = 0; this.paint(); });
+  }
+
+  paint() {
+    if (!this.painter || this.closed) return;
+    const level = this.data.level(this.view.scale);
+    const items = this.data.shown(this.box(), level);
+    this.pages.want([...new Set(items.map(({ i }) => this.pages.pageOf(i)))].sort((a, b) => a - b));
+    const chosen = selected.value;
+    this.painter.draw({
+      view: this.view, width: this.width, height: this.height, items, density: this.density,
+      shade: Math.max(0, Math.min(0.55, (this.data.bits - level) * 0.14)),
+      picked: chosen.size ? (i) => chosen.has(this.data.ids[i]) : () => false,
+    });
+    this.painted = (this.painted || 0) + 1;
+    this.host.dataset.frames = this.painted;
+    this.host.dataset.level = level;
+    this.host.dataset.shown = items.length;
+    if (!this.told.first && items.some(({ i }) => this.pages.get(this.pages.pageOf(i)))) {
+      this.told.first = true;
+      this.host.dataset.pictures = "true";
+      performance.mark("map: first picture");
+    }
+  }
+
+  // -- where --------------------------------------------------------------------
+
+  // The rectangle in view, in shares of the map.
+  box() {
+    const { x, y, scale } = this.view;
+    const [across, down] = [this.width / scale / 2, this.height / scale / 2];
+    return [x - across, y - down, x + across, y + down];
+  }
+
+  // From pixels in the host to shares of the map.
+  world(x, y) {
+    const [left, top] = this.box();
+    return [left + x / this.view.scale, top + y / this.view.scale];
+  }
+
+  fitting() {
+    const [left, top, right, bottom] = this.data.box();
+    const scale = Math.min((this.width - 2 * MARGIN) / (right - left), (this.height - 2 * MARGIN) / (bottom - top));
+    return { x: (left + right) / 2, y: (top + bottom) / 2, scale: Math.min(scale, LARGEST * this.data.side) };
+  }
+
+  read(at) {
+    const [x, y, zoom] = (at || "").split(",").map(Number);
+    if (![x, y, zoom].every(Number.isFinite)) return null;
+    return this.limited({ x, y, scale: 2 ** zoom });
+  }
+
+  limited({ x, y, scale }) {
+    const least = Math.min(this.fitting().scale / 1.5, LARGEST * this.data.side);
+    const inside = (v) => Math.max(0, Math.min(1, v));
+    return { x: inside(x), y: inside(y), scale: Math.max(least, Math.min(LARGEST * this.data.side, scale)) };
+  }
+
+  move(next) {
+    this.view = this.limited(next);
+    this.redraw();
+    this.settle();
+  }
+
+  settle() {
+    clearTimeout(this.still);
+    this.still = setTimeout(() => {
+      const { x, y, scale } = this.view;
+      this.told.settled(`${x.toFixed(4)},${y.toFixed(4)},${Math.log2(scale).toFixed(2)}`, this.box());
+    }, STILL);
+  }
+
+  // Nearer or farther; what is at (px, py) stays there.
+  zoomed(view, by, px = this.width / 2, py = this.height / 2) {
+    const { scale } = this.limited({ ...view, scale: view.scale * by });
+    const [dx, dy] = [px - this.width / 2, py - this.height / 2];
+    return { x: view.x + dx / view.scale - dx / scale, y: view.y + dy / view.scale - dy / scale, scale };
+  }
+
+  zoom(by) {
+    this.travel(this.zoomed(this.view, by));
+  }
+
+  whole() {
+    this.travel(this.fitting());
+  }
+
+  // A short way there, unless the person asked for little motion.
+  travel(goal) {
+    const from = this.view;
+    const started = performance.now();
+    cancelAnimationFrame(this.travelling);
+    if (calm()) { this.move(goal); return; }
+    const step = (now) => {
+      const t = Math.min(1, (now - started) / 200);
+      const ease = 1 - (1 - t) ** 3;
+      const mix = (a, b) => a + (b - a) * ease;
+      this.move({ x: mix(from.x, goal.x), y: mix(from.y, goal.y), scale: from.scale * (goal.scale / from.scale) ** ease });
+      if (t < 1 && !this.closed) this.travelling = requestAnimationFrame(step);
+    };
+    this.travelling = requestAnimationFrame(step);
+  }
+
+  // -- hands --------------------------------------------------------------------
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = 0.2;
+    const { x, y, scale } = this.view;
+    const go = (dx, dy) => this.travel(this.limited({ x: x + (dx * this.width) / scale, y: y + (dy * this.height) / scale, scale }));
+    const acts = {
+      ArrowLeft: () => go(-step, 0), ArrowRight: () => go(step, 0), ArrowUp: () => go(0, -step), ArrowDown: () => go(0, step),
+      "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), 0: () => this.whole(),
+    };
+    if (!acts[event.key]) return;
+    event.preventDefault();
+    acts[event.key]();
+  }
+
+  listen() {
+    const on = (name, act, options) => this.host.addEventListener(name, act, options);
+    on("pointerdown", (event) => this.down(event));
+    on("pointermove", (event) => this.drag(event));
+    on("pointerup", (event) => this.up(event));
+    on("pointercancel", (event) => { this.pointers.delete(event.pointerId); this.draw(null); });
+    // The wheel belongs to the page until the map has been touched (or ctrl is held, as for a pinch).
+    on("wheel", (event) => {
+      if (!event.ctrlKey && document.activeElement !== this.host) return;
+      event.preventDefault();
+      this.move(this.zoomed(this.view, 2 ** (-event.deltaY / (event.ctrlKey ? 100 : 300)), ...this.at(event)));
+    }, { passive: false });
+  }
+
+  at(event) {
+    const { left, top } = this.host.getBoundingClientRect();
+    return [event.clientX - left, event.clientY - top];
+  }
+
+  down(event) {
+    if (event.button) return;
+    this.host.setPointerCapture(event.pointerId);
+    this.host.focus({ preventScroll: true });
+    const here = this.at(event);
+    this.pointers.set(event.pointerId, { from: here, now: here });
+    cancelAnimationFrame(this.travelling);
+    this.dragged = false;
+    if (this.pointers.size > 1) this.draw(null);
+    else if (this.lasso || event.shiftKey) this.draw([here]);
+  }
+
+  drag(event) {
+    const pointer = this.pointers.get(event.pointerId);
+    if (!pointer) {
+      const hit = this.data.hit(...this.world(...this.at(event)), this.data.level(this.view.scale));
+      this.host.classList.toggle("over", hit >= 0);
+      return;
+    }
+    const here = this.at(event);
+    const far = Math.hypot(here[0] - pointer.from[0], here[1] - pointer.from[1]);
+    this.dragged ||= far > CLICK;
+    const before = pointer.now;
+    if (!this.dragged) return;
+    pointer.now = here;
+    if (this.line) this.draw([...this.line, here]);
+    else if (this.pointers.size === 2) this.pinch(pointer, before);
+    else {
+      const { x, y, scale } = this.view;
+      this.move({ x: x - (here[0] - before[0]) / scale, y: y - (here[1] - before[1]) / scale, scale });
+    }
+  }
+
+  pinch(pointer, before) {
+    const other = [...this.pointers.values()].find((p) => p !== pointer).now;
+    const gap = (p) => Math.max(10, Math.hypot(p[0] - other[0], p[1] - other[1]));
+    this.move(this.zoomed(this.view, gap(pointer.now) / gap(before), (pointer.now[0] + other[0]) / 2, (pointer.now[1] + other[1]) / 2));
+  }
+
+  up(event) {
+    const pointer = this.pointers.get(event.pointerId);
+    this.pointers.delete(event.pointerId);
+    if (!pointer) return;
+    const more = event.shiftKey || event.ctrlKey || event.metaKey;
+    const line = this.line;
+    this.draw(null);
+    if (this.dragged) {
+      if (line && line.length > 2) this.told.drawn(line.map((p) => this.world(...p)), event.ctrlKey || event.metaKey);
+      return;
+    }
+    const hit = this.data.hit(...this.world(...pointer.now), this.data.level(this.view.scale));
+    if (hit >= 0) this.told.click(hit, more || this.lasso);
+  }
+
+  // The line of the lasso, in pixels; null takes it away.
+  draw(line) {
+    this.line = line;
+    this.path.setAttribute("points", (line || []).map((p) => p.map((v) => v.toFixed(1)).join(",")).join(" "));
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.still);
+    cancelAnimationFrame(this.frame);
+    cancelAnimationFrame(this.travelling);
+    this.watching.disconnect();
+    this.painter?.close();
+    this.pages.close();
+    this.canvas?.remove();
+  }
+}

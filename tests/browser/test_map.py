@@ -1,0 +1,288 @@
+"""The map on Home: drag, zoom, click, lasso, and a list of what is in view that does it all."""
+
+from __future__ import annotations
+
+import pytest
+
+from likewise.datasets import swatches
+from tests.browser.conftest import PATIENCE, violations
+
+HOST = ".map-host"
+NO_WEBGL = """
+const real = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+  return kind.startsWith("webgl") ? null : real.call(this, kind, ...rest);
+};
+"""
+
+
+@pytest.fixture
+def the_map(page, served, faults):
+    # Without a GPU the browser itself reads every frame back, and its driver says so.
+    faults.allowed = ("GPU stall due to ReadPixels",)
+    page.add_init_script("localStorage.setItem('likewise-map', 'webgl')")
+    page.goto(served.address)
+    page.goto(f"{served.base}/?view=map")
+    ready(page)
+    return page
+
+
+def ready(page) -> None:
+    """The map shows pictures and the list of what is in view is there."""
+    page.wait_for_selector(f"{HOST}[data-pictures]", timeout=2 * PATIENCE)
+    page.wait_for_selector('ul[aria-label="Pictures in view"] .card')
+
+
+def fact(page, name: str) -> str:
+    return page.locator(HOST).get_attribute(f"data-{name}")
+
+
+def in_view(page) -> int:
+    return int(page.locator(".map-tools .soft").inner_text().split(" of ")[0])
+
+
+def wait_in_view(page, wanted) -> None:
+    for _ in range(PATIENCE // 50):
+        if wanted(in_view(page)):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"{in_view(page)} in view")
+
+
+def chosen(page) -> int:
+    bar = page.locator(".selection-bar b")
+    return int(bar.inner_text().split()[0]) if bar.count() else 0
+
+
+def colours(page) -> int:
+    """How many different colours the canvas shows: pictures have many."""
+    return page.evaluate(
+        """async () => {
+          const from = document.querySelector('.map-host canvas');
+          const to = Object.assign(document.createElement('canvas'), { width: 200, height: 100 });
+          await new Promise(requestAnimationFrame);
+          to.getContext('2d').drawImage(await createImageBitmap(from), 0, 0, 200, 100);
+          const d = to.getContext('2d').getImageData(0, 0, 200, 100).data;
+          const seen = new Set();
+          for (let i = 0; i < d.length; i += 4) {
+            seen.add([d[i] >> 4, d[i + 1] >> 4, d[i + 2] >> 4].join());
+          }
+          return seen.size;
+        }"""
+    )
+
+
+def drag(page, line, *, shift: bool = False) -> None:
+    """Drag over the map along shares of its width and height."""
+    box = page.locator(HOST).bounding_box()
+    at = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in line]
+    if shift:
+        page.keyboard.down("Shift")
+    page.mouse.move(*at[0])
+    page.mouse.down()
+    for point in at[1:]:
+        page.mouse.move(*point, steps=4)
+    page.mouse.up()
+    if shift:
+        page.keyboard.up("Shift")
+
+
+AROUND = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.03)]
+
+
+def test_the_map_shows_every_picture_of_the_collection(the_map):
+    assert fact(the_map, "painter") == "webgl"
+    wait_in_view(the_map, lambda n: n == 80)
+    assert int(fact(the_map, "shown")) > 20
+    assert the_map.locator('ul[aria-label="Pictures in view"] .card').count() == 24
+
+
+def test_zooming_shows_more_and_the_address_keeps_where_one_is(the_map):
+    before = int(fact(the_map, "level"))
+    wait_in_view(the_map, lambda n: n == 80)
+    the_map.get_by_role("button", name="Nearer").click()
+    wait_in_view(the_map, lambda n: n < 80)
+    assert int(fact(the_map, "level")) > before
+    seen = in_view(the_map)
+    the_map.wait_for_url("**at=**")
+    the_map.reload()
+    ready(the_map)
+    wait_in_view(the_map, lambda n: n == seen)
+    the_map.get_by_role("button", name="Whole map").click()
+    wait_in_view(the_map, lambda n: n == 80)
+
+
+def test_the_wheel_zooms_once_the_map_is_touched(the_map):
+    wait_in_view(the_map, lambda n: n == 80)
+    level = fact(the_map, "level")
+    the_map.locator(HOST).hover()
+    the_map.mouse.wheel(0, -600)
+    the_map.wait_for_timeout(300)
+    assert fact(the_map, "level") == level  # the page scrolled instead
+    the_map.locator(HOST).focus()
+    the_map.locator(HOST).hover()
+    the_map.mouse.wheel(0, -600)
+    wait_in_view(the_map, lambda n: n < 80)
+
+
+def test_dragging_moves_the_map_and_selects_nothing(the_map):
+    the_map.get_by_role("button", name="Nearer").click()
+    wait_in_view(the_map, lambda n: n < 80)
+    the_map.wait_for_url("**at=**")
+    here = the_map.url
+    drag(the_map, [(0.6, 0.6), (0.3, 0.4)])
+    the_map.wait_for_url(lambda url: url != here)
+    assert chosen(the_map) == 0
+    assert "/results" not in the_map.url
+
+
+def test_a_click_searches_for_the_picture(the_map):
+    box = the_map.locator(HOST).bounding_box()
+    name = the_map.evaluate(
+        """async () => {
+          const { loadMap } = await import('/static/lib/map-data.js');
+          const about = await (await fetch('/api/v1/map')).json();
+          const data = await loadMap(about);
+          const at = new URLSearchParams(location.search).get('at');
+          const [x, y, zoom] = at.split(',').map(Number);
+          const one = data.shown([0, 0, 1, 1], data.level(2 ** zoom))[7];
+          return [data.ids[one.i], (one.x - x) * 2 ** zoom, (one.y - y) * 2 ** zoom];
+        }"""
+    )
+    item, dx, dy = name
+    the_map.mouse.click(box["x"] + box["width"] / 2 + dx, box["y"] + box["height"] / 2 + dy)
+    the_map.wait_for_url(f"**/results?like={int(item)}")
+    the_map.wait_for_selector('ul[aria-label="Results"] .card')
+
+
+def test_the_lasso_selects_what_is_inside_also_what_is_hidden(the_map):
+    wait_in_view(the_map, lambda n: n == 80)
+    assert int(fact(the_map, "shown")) < 80  # some stand behind others
+    the_map.get_by_role("button", name="Lasso").click()
+    drag(the_map, AROUND)
+    assert chosen(the_map) == 80
+    drag(the_map, [(0.02, 0.02), (0.5, 0.02), (0.5, 0.98), (0.02, 0.98)])
+    half = chosen(the_map)
+    assert 5 < half < 75
+    the_map.get_by_role("button", name="Lasso").click()
+    drag(the_map, [(0.98, 0.02), (0.5, 0.02), (0.5, 0.98), (0.98, 0.98)], shift=True)
+    assert chosen(the_map) == 80 - half
+    the_map.keyboard.press("Escape")
+    assert chosen(the_map) == 0
+
+
+def test_the_map_and_the_list_share_one_selection(the_map, served):
+    the_map.get_by_role("button", name="Select all in view").click()
+    assert chosen(the_map) == 80
+    listed = the_map.locator('ul[aria-label="Pictures in view"] .card')
+    assert the_map.locator(".card.picked").count() == listed.count()
+    the_map.locator(".card .picture").first.click(modifiers=["Control"])
+    assert chosen(the_map) == 79
+    with the_map.expect_download() as saved:
+        the_map.get_by_role("button", name="Export CSV").click()
+    rows = saved.value.path().read_text(encoding="utf-8").strip().splitlines()
+    everything = {str(i["item"]) for i in served.api("/items?limit=500")["items"] if i["thumbnail"]}
+    left_out = everything - {row.split(",")[0] for row in rows[1:]}
+    assert len(rows) == 80
+    assert len(left_out) == 1
+
+
+def test_everything_by_keys_and_without_a_pointer(the_map):
+    wait_in_view(the_map, lambda n: n == 80)
+    the_map.locator(HOST).focus()
+    the_map.keyboard.press("+")
+    wait_in_view(the_map, lambda n: n < 80)
+    the_map.wait_for_url("**at=**")
+    here = the_map.url
+    the_map.keyboard.press("ArrowLeft")
+    the_map.wait_for_url(lambda url: url != here)
+    the_map.keyboard.press("0")
+    wait_in_view(the_map, lambda n: n == 80)
+    the_map.keyboard.press("Tab")  # on to the list
+    the_map.wait_for_function("document.activeElement.closest('.card')")
+    the_map.keyboard.press("x")
+    the_map.keyboard.press("ArrowRight")
+    the_map.keyboard.press("x")
+    assert chosen(the_map) == 2
+    the_map.get_by_role("button", name="More like these").press("Enter")
+    the_map.wait_for_url("**/results?like=*&like=*")
+
+
+def test_without_webgl_the_plain_canvas_draws_the_same(page, served):
+    page.add_init_script(NO_WEBGL)
+    page.goto(served.address)
+    page.goto(f"{served.base}/?view=map")
+    ready(page)
+    assert fact(page, "painter") == "canvas"
+    assert colours(page) > 40
+    wait_in_view(page, lambda n: n == 80)
+    page.get_by_role("button", name="Lasso").click()
+    drag(page, AROUND)
+    assert chosen(page) == 80
+    assert page.evaluate("!globalThis.PIXI")  # the library is not even fetched
+
+
+def test_webgl_without_a_gpu_gives_way_to_the_plain_canvas(page, served):
+    page.goto(served.address)
+    page.goto(f"{served.base}/?view=map")
+    ready(page)
+    software = page.evaluate(
+        """() => {
+          const gl = document.createElement('canvas').getContext('webgl2');
+          const told = gl?.getExtension('WEBGL_debug_renderer_info');
+          const name = told ? gl.getParameter(told.UNMASKED_RENDERER_WEBGL) : '';
+          return !told || /swiftshader|llvmpipe/i.test(name);
+        }"""
+    )
+    assert fact(page, "painter") == ("canvas" if software else "webgl")
+
+
+def test_a_lost_webgl_context_is_made_up_for(the_map):
+    the_map.evaluate(
+        "document.querySelector('.map-host canvas').getContext('webgl2')"
+        ".getExtension('WEBGL_lose_context').loseContext()"
+    )
+    the_map.wait_for_selector(f'{HOST}[data-painter="canvas"]')
+    assert colours(the_map) > 40
+
+
+def test_reduced_motion_goes_there_at_once(browser, served):
+    context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 900})
+    try:
+        page = context.new_page()
+        page.goto(served.address)
+        page.goto(f"{served.base}/?view=map")
+        ready(page)
+        frames = page.evaluate(
+            """async () => {
+              const host = document.querySelector('.map-host');
+              const seen = new Set();
+              document.querySelector('[aria-label="Nearer"]').click();
+              for (let n = 0; n < 12; n++) {
+                await new Promise(requestAnimationFrame);
+                seen.add(host.dataset.level + ':' + host.dataset.shown);
+              }
+              return seen.size;
+            }"""
+        )
+        assert frames <= 2  # before and after, nothing in between
+    finally:
+        context.close()
+
+
+def test_the_whole_map_on_a_narrow_screen_is_accessible(the_map):
+    the_map.set_viewport_size({"width": 390, "height": 780})
+    the_map.wait_for_timeout(400)
+    assert the_map.evaluate("document.documentElement.scrollWidth") <= 390
+    assert violations(the_map) == []
+
+
+@pytest.mark.slow
+def test_the_map_is_drawn_anew_when_pictures_came_in(page, fresh, faults):
+    faults.allowed = ("GPU stall due to ReadPixels",)
+    page.goto(fresh.address)
+    page.goto(f"{fresh.base}/?view=map")
+    ready(page)
+    swatches(20, size=96, seed=11).write(fresh.folder / "more", jobs=1)
+    fresh.api("/jobs", {"kind": "index"})
+    page.wait_for_selector("text=100 of 100 pictures in view", timeout=4 * PATIENCE)
