@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from likewise.layout.board import CENTRE, arrange, side_for
+from likewise.layout.board import arrange, side_for
 from likewise.learners.metric import balanced_scale
 from likewise.session.branch import Branch
 from likewise.session.clock import Clock
@@ -22,6 +22,7 @@ from likewise.session.explain import block_shares, in_words, mean_spread
 from likewise.session.holdings import Holdings, Recorded, Rounds, rows_of
 from likewise.session.kept import Kept, inherited
 from likewise.session.learning import Learn, metric_learner, only
+from likewise.session.moves import check_moves, ordered
 from likewise.session.scan import best_unseen, nearness, unseen
 from likewise.session.settings import Board, Place, Settings
 from likewise.session.start import random_hundred, representatives
@@ -214,10 +215,11 @@ class TargetSession:
         clock = Clock()
         board = self.board
         chosen = board.query if query is None else int(query)
-        chain = [item for item in self._ordered(moved) if item != chosen]
+        chain = [item for item in ordered(moved) if item != chosen]
         thrown = [int(item) for item in dict.fromkeys(discarded) if int(item) != chosen]
         pins = tuple(dict.fromkeys(int(item) for item in pinned))
-        self._check_moves(chosen, chain, thrown, pins)
+        check_moves(self.board, chain, thrown, pins)
+        self._check_query(chosen, bool(chain or thrown))
         asked = {
             "query": chosen,
             "chosen": query is not None,
@@ -328,30 +330,10 @@ class TargetSession:
     # ----------------------------------------------------------------------
     # Parts of a round
 
-    def _ordered(self, moved: Sequence[int] | Mapping[int, Place]) -> list[int]:
-        if isinstance(moved, Mapping):
-
-            def far(item: int) -> float:
-                return float(np.hypot(*(np.asarray(moved[item], float) - CENTRE)))
-
-            return [int(item) for item in sorted(moved, key=lambda item: (far(item), item))]
-        return [int(item) for item in dict.fromkeys(moved)]
-
-    def _check_moves(
-        self, query: int | None, moved: list[int], discarded: list[int], pinned: tuple[int, ...]
-    ) -> None:
-        board = {*self.board.shown, self.board.query}
-        for item in (*moved, *discarded, *pinned):
-            if item not in board:
-                raise BadInput(
-                    f"Item {item} is not on the board; only pictures that are shown can be moved."
-                )
-        both = set(moved) & set(discarded)
-        if both:
-            raise BadInput(f"Item {min(both)} cannot be both moved and discarded.")
+    def _check_query(self, query: int | None, judged: bool) -> None:
         if query is not None and rows_of(self._holdings, [query])[0] < 0:
             raise NotFound(f"Item {query} is not in the collection (any more); choose another.")
-        if (moved or discarded) and query is None and self._vector is None:
+        if judged and query is None and self._vector is None:
             raise BadInput("Pictures are ordered by nearness to a query; choose one first.")
 
     def _check_open(self) -> None:
