@@ -4,7 +4,8 @@ A collection of swatches is indexed as a person would do it.  Seven of ten swatc
 Before learning, words find what captions say (full text).  Then ``likewise learn clicks`` learns
 from the captions, each counting as one click on its picture, and once more with a simulated
 click log of which one click in ten goes astray; clicks fall on captioned pictures only, so that
-of the others nothing but their looks is known.  Both models must pass the guard to serve.
+of the others nothing but their looks is known.  What the guard says of each model is printed; both
+are searched with, whether it lets them serve or not.
 Queries are the colours ("red"), the motifs ("stripes") and both ("red stripes").
 
 ``p10`` is precision among the first ten results, where only pictures without a caption count
@@ -68,26 +69,27 @@ def measure(report: Report, drawn: SwatchSet, collection: Collection, place: Pat
     asked = queries(drawn)
     texts = [text for some, _ in asked.values() for text in some]
     settings = {"dim": 20} if report.quick else {}
-    found = {"full text (before)": searched(collection, texts)}
-    learn(report, collection, settings)
-    found["after captions"] = searched(collection, texts)
+    found = {"full text (before)": searched(collection, texts, "plain")}
+    first = learn(report, collection, settings)
+    found["after captions"] = searched(collection, texts, first)
     import_clicks(drawn, collection, place / "clicks.csv", report.seed)
-    learn(report, collection, settings)
-    found["after captions and clicks"] = searched(collection, texts)
-    found["learned words alone"] = learned_alone(collection, texts)
+    second = learn(report, collection, settings)
+    found["after captions and clicks"] = searched(collection, texts, second)
+    found["learned words alone"] = learned_alone(collection, texts, second)
     bare = np.array([not caption for caption in drawn.captions])
     for among, mask in zip(AMONG, (bare, np.ones(len(bare), bool))):
         table(report, drawn, found, asked, among, mask)
 
 
-def learn(report: Report, collection: Collection, settings: dict[str, Any]) -> None:
-    """Learn from captions and clicks; the guard decides whether the model serves."""
+def learn(report: Report, collection: Collection, settings: dict[str, Any]) -> int:
+    """Learn from captions and clicks, and say what the guard says; gives the model's number."""
     model = collection.models.learn("clicks", seed=report.seed, settings=settings)
     card = model.card
     report.say(
         f"{card['captions']} captions and {card['judgements']} clicks on {card['queries']} texts "
         f"in {card['seconds']:.0f} s. {card['guard']['sentence']}"
     )
+    return model.id
 
 
 def import_clicks(drawn: SwatchSet, collection: Collection, file: Path, seed: int) -> None:
@@ -102,15 +104,16 @@ def import_clicks(drawn: SwatchSet, collection: Collection, file: Path, seed: in
     collection.teaching.read(file)
 
 
-def searched(collection: Collection, texts: list[str]) -> Ranking:
+def searched(collection: Collection, texts: list[str], model: int | str) -> Ranking:
     """What a search finds, down to the last picture."""
-    return {text: collection.search(text=text, k=len(collection)).paths for text in texts}
+    every = len(collection)
+    return {text: collection.search(text=text, k=every, model=model).paths for text in texts}
 
 
-def learned_alone(collection: Collection, texts: list[str]) -> Ranking:
-    """The order of the active words model without full text."""
+def learned_alone(collection: Collection, texts: list[str], model: int) -> Ranking:
+    """The order of a words model without full text."""
     snapshot = collection.snapshot()
-    words = collection.models.words(None, snapshot)
+    words = collection.models.words(model, snapshot)
     found: Ranking = {}
     for text in texts:
         read = None if words is None else words.read(text)

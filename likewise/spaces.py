@@ -380,7 +380,8 @@ class Words:
         Counts are truncated here: a count of 5 with 3 levels is at level 3.
     tau
         ``"binary-idf"``: one over the length of the document's binary idf vector, the
-        document normaliser kept outside the learned table; ``"one"``: no normaliser.
+        document normaliser kept outside the learned table; ``"root-idf"``: the same with the
+        root of the truncated count instead of 1; ``"one"``: no normaliser.
     vocabulary
         Fingerprint of the vocabulary that counted the words.
     """
@@ -395,8 +396,8 @@ class Words:
             raise BadInput("The idf weights must be finite, not negative, and at least one word's.")
         if not 1 <= levels <= 255:
             raise BadInput(f"Counts are truncated at 1 to 255 levels, not {levels}.")
-        if tau not in ("binary-idf", "one"):
-            raise BadInput(f"tau is 'binary-idf' or 'one', not {tau!r}.")
+        if tau not in ("binary-idf", "root-idf", "one"):
+            raise BadInput(f"tau is 'binary-idf', 'root-idf' or 'one', not {tau!r}.")
         self.levels, self.tau_kind, self.vocabulary = levels, tau, vocabulary
         self._fingerprint = fingerprint(self.kind, {"idf": self.idf}, self._settings())
 
@@ -435,8 +436,10 @@ class Words:
         c = self.counts(x)
         if self.tau_kind == "one":
             return np.ones(c.shape[0])
-        present = sparse.csr_array((np.ones(c.nnz), c.indices, c.indptr), shape=c.shape)
-        length: FloatArray = np.sqrt(np.asarray(present @ (self.idf**2)))
+        # The squared root of a count is the count itself.
+        square = np.ones(c.nnz) if self.tau_kind == "binary-idf" else self.level(c.data) * 1.0
+        squares = sparse.csr_array((square, c.indices, c.indptr), shape=c.shape)
+        length: FloatArray = np.sqrt(np.asarray(squares @ (self.idf**2)))
         tau: FloatArray = np.divide(1.0, length, out=np.ones_like(length), where=length > 0)
         return tau
 

@@ -9,14 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
-from likewise.collection.modelling import DEFAULT, WORDS, slot_of
+from likewise.collection.modelling import DEFAULT, OBJECTS, WORDS, slot_of
 from likewise.store import Model
+from likewise.types import BadInput
 
 learn_app = typer.Typer(no_args_is_help=True, help="Learn a model from judgements.")
 models_app = typer.Typer(no_args_is_help=True, help="List, compare and switch models.")
 
 Force = Annotated[bool, typer.Option("--force", help="Activate it whatever the guard says.")]
 Words = Annotated[bool, typer.Option("--words", help="Of the models that read words.")]
+Objects = Annotated[
+    bool, typer.Option("--same-object", help="Of the models that find the same object.")
+]
 Which = Annotated[str, typer.Argument(help="Its number or name, or plain.")]
 
 
@@ -31,6 +35,9 @@ def learn_labels(
         bool, typer.Option("--activate/--no-activate", help="Activate it if the guard lets it.")
     ] = True,
     force: Force = False,
+    space: Annotated[
+        str, typer.Option(help="words: learn the table of same-object search instead.")
+    ] = "",
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     where: Where = None,
     data: Data = None,
@@ -42,7 +49,7 @@ def learn_labels(
     """
     with opened(where, data, write=True) as collection:
         model = collection.models.learn(
-            objective, name=name, activate=activate, force=force, seed=seed
+            objective, name=name, activate=activate, force=force, seed=seed, space=space
         )
         active = set(collection.models.all_active().values())
     if as_json:
@@ -50,9 +57,9 @@ def learn_labels(
         return
     show_card(model)
     if model.id in active:
-        typer.echo(
-            f"Model {model.id} now ranks every search; take it back: likewise models rollback"
-        )
+        what, flag = ("same-object search", " --same-object") if space else ("search", "")
+        back = f"likewise models rollback{flag}"
+        typer.echo(f"Model {model.id} now ranks every {what}; take it back: {back}")
 
 
 @learn_app.command("clicks")
@@ -135,9 +142,23 @@ def show_card(model: Model) -> None:
         names = [n for n in ("judged_map", "map", "p1", "difference", "p_value") if _any(rows, n)]
         cells = [[r["method"], *(_number(r.get(n)) for n in names)] for r in rows]
         table("On held-out queries:", ["model", *names], cells)
+    if card.get("table"):
+        show_table(card["table"])
     sentence = (card.get("guard") or {}).get("sentence")
     if sentence:
         typer.echo(sentence)
+
+
+def show_table(bins: list[dict[str, Any]]) -> None:
+    """Print t(j, l) of a word table: a word j times in the query, l times in the picture."""
+    n = len(bins[0]["table"]) - 1
+    pairs = [(j, l) for j in range(n + 1) for l in range(n + 1)]
+    cells = [
+        [f"{b['idf']:.1f}", f"{b['words']:,}", *(f"{b['table'][j][l]:+.2f}" for j, l in pairs)]
+        for b in bins
+    ]
+    typer.echo("What a word says by its counts (query, picture), common words first:")
+    table("", ["idf", "words", *(f"{j},{l}" for j, l in pairs)], cells)
 
 
 def _any(rows: list[dict[str, Any]], name: str) -> bool:
@@ -175,7 +196,15 @@ def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> No
 
 @models_app.command("show")
 @plain_errors
-def show(model: Which, where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+def show(
+    model: Which,
+    plot: Annotated[
+        Path | None, typer.Option(help="Plot a word table by bin of words (PNG or SVG).")
+    ] = None,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
     """Show a model's card: data, settings, held-out measures, what the guard said.
 
     Example: likewise models show 3
@@ -183,6 +212,12 @@ def show(model: Which, where: Where = None, data: Data = None, as_json: AsJson =
     with opened(where, data) as collection:
         found = collection.store.models.get(collection.models.number(model))
         active = set(collection.models.all_active().values())
+    if plot is not None:
+        if slot_of(found) != OBJECTS:
+            raise BadInput(f"Model {found.id} is no word table; only those are plotted.")
+        from likewise.layout.word_table import plot_word_table
+
+        plot_word_table(found.card["table"], plot)
     if as_json:
         emit(as_row(found, active))
     else:
@@ -195,6 +230,7 @@ def activate(
     model: Which,
     force: Force = False,
     words: Words = False,
+    same_object: Objects = False,
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
@@ -204,22 +240,39 @@ def activate(
     Example: likewise models activate 3
     """
     with opened(where, data, write=True) as collection:
-        done = collection.models.activate(model, force=force, slot=WORDS if words else DEFAULT)
+        done = collection.models.activate(model, force=force, slot=_slot(words, same_object))
         _say_active(collection, done.slot, as_json)
 
 
 @models_app.command("rollback")
 @plain_errors
 def rollback(
-    words: Words = False, where: Where = None, data: Data = None, as_json: AsJson = False
+    words: Words = False,
+    same_object: Objects = False,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
 ) -> None:
     """Go back to what ranked, or what read words, before.
 
     Example: likewise models rollback
     """
     with opened(where, data, write=True) as collection:
-        done = collection.models.rollback(slot=WORDS if words else DEFAULT)
+        done = collection.models.rollback(slot=_slot(words, same_object))
         _say_active(collection, done.slot, as_json)
+
+
+def _slot(words: bool, same_object: bool) -> str:
+    if words and same_object:
+        raise BadInput("Say --words or --same-object, not both.")
+    return WORDS if words else OBJECTS if same_object else DEFAULT
+
+
+_RANKED = {
+    DEFAULT: "Searches are ranked",
+    WORDS: "Words are read",
+    OBJECTS: "Same-object searches are ranked",
+}
 
 
 def _say_active(collection: Any, slot: str, as_json: bool) -> None:
@@ -229,7 +282,7 @@ def _say_active(collection: Any, slot: str, as_json: bool) -> None:
     if as_json:
         emit({"active": None if active is None else active.id, "title": title, "slot": slot})
     else:
-        typer.echo(f"{'Words are read' if slot == WORDS else 'Searches are ranked'} by: {title}.")
+        typer.echo(f"{_RANKED[slot]} by: {title}.")
 
 
 @models_app.command("export")
@@ -293,7 +346,8 @@ def evaluate(
     Example: likewise evaluate 2 3 --judgements test.csv --plot models.png
     """
     with opened(where, data) as collection:
-        chosen = models or [str(m.id) for m in collection.models.all()]
+        ranks = [m for m in collection.models.all() if slot_of(m) != OBJECTS]
+        chosen = models or [str(m.id) for m in ranks]
         given = None
         if judgements is not None:
             from likewise.judgements import read_judgements

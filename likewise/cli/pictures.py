@@ -31,7 +31,11 @@ def index(
     folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
     data: Data = None,
     features: Annotated[
-        str, typer.Option(help="Blocks to compute, with commas: deep,colour,... or onnx:FILE.")
+        str,
+        typer.Option(
+            help="Blocks to compute, with commas: deep,colour,... or onnx:FILE; words adds "
+            "same-object search."
+        ),
     ] = "",
     describe: Annotated[
         list[Path] | None, typer.Option(help="A CSV, JSONL or Parquet file of tags and captions.")
@@ -123,6 +127,12 @@ def search(
         int | None,
         typer.Option("--open", help="Open this result (1: the first); it counts as a click."),
     ] = None,
+    same_object: Annotated[
+        bool, typer.Option("--same-object", help="Find the same object, not the same look.")
+    ] = False,
+    check: Annotated[
+        int, typer.Option(help="Check the geometry of so many first results (same object).")
+    ] = 0,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG or JPEG).")] = None,
     where: Where = None,
     data: Data = None,
@@ -153,6 +163,8 @@ def search(
             model=model or None,
             use_marks=marks,
             collapse=collapse,
+            same_object=same_object,
+            check=check,
         )
         if sheet is not None:
             write_sheet(collection, answer, sheet)
@@ -232,10 +244,11 @@ def show(answer: Answer) -> None:
         typer.echo("Nothing found.")
     else:
         rows = [
-            [place, r.item, f"{r.score:.4f}", r.path, " + ".join(r.found_by)]
+            [place, r.item, f"{r.score:.4f}", r.path, " + ".join(r.found_by), *_inliers(r, answer)]
             for place, r in enumerate(answer.results, start=1)
         ]
-        table("", ["", "item", "score", "file", "found by"], rows)
+        heads = ["", "item", "score", "file", "found by"]
+        table("", heads + ["places that agree"] * (len(rows[0]) - len(heads)), rows)
     rests = f"model {answer.model}, index {answer.generation}"
     if answer.words_model:
         rests += f", words read by {answer.words_model}"
@@ -244,6 +257,13 @@ def show(answer: Answer) -> None:
     typer.echo(f"({rests}, {answer.seconds * 1e3:.0f} ms)")
     for line in filter(None, [answer.degraded, *answer.notes]):
         typer.echo(line, err=True)
+
+
+def _inliers(result: Any, answer: Answer) -> list[str]:
+    """A column for the geometric check, where any result had one."""
+    if all(r.inliers is None for r in answer.results):
+        return []
+    return ["" if result.inliers is None else str(result.inliers)]
 
 
 def write_sheet(collection: Collection, answer: Answer, path: Path) -> None:

@@ -24,6 +24,9 @@ class Result:
         ``learned words``, ``picture with words`` (both added), ``query``.
     copies
         Near-duplicates folded into this result, where that was asked for.
+    inliers
+        Places that agree with the query on one view change, where a same-object search
+        looked into that.
     """
 
     item: int
@@ -31,6 +34,7 @@ class Result:
     score: float
     found_by: tuple[str, ...] = ("picture",)
     copies: tuple[int, ...] = ()
+    inliers: int | None = None
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,15 @@ from likewise.collection import exporting, own_vectors, sidecars
 from likewise.collection.answers import Answer
 from likewise.collection.building import build_generation, ensure_space
 from likewise.collection.defaults import FEATURES
-from likewise.collection.ingest import IngestReport, ingest
+from likewise.collection.ingest import LOCAL, IngestReport, ingest
 from likewise.collection.modelling import WORDS, Modelling
 from likewise.collection.queries import Crop, Query, make_query
+from likewise.collection.same_object import SameObject
 from likewise.collection.searching import QueryPictures, answer, picture_surrogate
 from likewise.collection.snapshot import Snapshot, position
 from likewise.collection.teaching import Teaching
 from likewise.collection.wording import suggestions
+from likewise.collection.words import NAME as VISUAL_WORDS
 from likewise.store import Filter, Forgotten, Item, Store
 from likewise.types import BadInput, NotFound, Progress, QueryRef, check_k
 
@@ -43,6 +45,8 @@ class Collection:
         Judgements: mark, click, order, undo, import, export.
     models
         Learn, compare, activate, roll back.
+    same_object
+        Visual words: same-object search.
     """
 
     def __init__(self, folder: Path, store: Store) -> None:
@@ -51,7 +55,8 @@ class Collection:
         self._seen = (0, -1)
         self._lock = threading.Lock()
         self.pictures = QueryPictures(store, os.fsencode(folder))
-        self.models = Modelling(store, self.snapshot, self.pictures)
+        self.same_object = SameObject(store, os.fsencode(folder), self.pictures)
+        self.models = Modelling(store, self.snapshot, self.pictures, self.same_object)
         self.teaching = Teaching(store, self.snapshot, self.pictures)
 
     # -- opening -----------------------------------------------------------------
@@ -123,7 +128,8 @@ class Collection:
         Parameters
         ----------
         features
-            Blocks to compute; those of the collection where not given.
+            Blocks to compute; those of the collection where not given.  ``words`` among them
+            adds same-object search, at any time.
         gps
             Whether to keep the place where a picture was taken.
         accept_missing
@@ -133,6 +139,9 @@ class Collection:
         vectors
             A ``.npy`` or Parquet file of own vectors instead of features.
         """
+        if features is not None and VISUAL_WORDS in features:
+            self.same_object.switch_on()
+            features = [name for name in features if name != VISUAL_WORDS] or None
         chosen = self._features((own_vectors.BLOCK,) if vectors is not None else features)
         if retry:
             self.store.contents.retry()
@@ -144,7 +153,8 @@ class Collection:
         report = ingest(
             self.store,
             os.fsencode(self.folder),
-            [name for name in chosen if name != own_vectors.BLOCK],
+            [name for name in chosen if name != own_vectors.BLOCK]
+            + [LOCAL] * self.same_object.is_on,
             processes=processes,
             gps=gps,
             accept_missing=accept_missing,
@@ -154,6 +164,10 @@ class Collection:
         )
         if vectors is not None:
             own_vectors.add_vectors(self.store, Path(vectors))
+        if report.finished and self.same_object.is_on:
+            report.finished = self.same_object.index(
+                processes=processes, progress=progress, should_stop=should_stop
+            )
         if report.finished:
             sidecars.read_beside(self.store, self.folder)
             self.build()
@@ -177,6 +191,7 @@ class Collection:
     def build(self) -> int:
         """Build the index anew where something changed; gives the generation's number."""
         plain = ensure_space(self.store, self._features(None))
+        self.same_object.build()
         if plain is None:
             return 0
         now = self.snapshot()
@@ -237,6 +252,8 @@ class Collection:
         pin_query: bool = False,
         collapse: bool = False,
         compact: bool = False,
+        same_object: bool = False,
+        check: int = 0,
     ) -> Answer:
         """Search by pictures, words, or both.
 
@@ -267,13 +284,19 @@ class Collection:
         compact
             Whether words alone are searched over a small index of the words model's own,
             which is kept in memory; the scores are the same.
+        same_object
+            Find pictures that show the same object, not those that look alike; the
+            collection must be indexed with the features ``words``.
+        check
+            How many of the first results of a same-object search get a geometric check:
+            the number of places that agree on one view change (``inliers``).
         """
         query = self.query(
             pictures, text, unwanted=unwanted, weights=weights, crop=crop, vector=vector
         )
         return self.ask(
             query, k=k, filter=filter, model=model, use_marks=use_marks, pin_query=pin_query,
-            collapse=collapse, compact=compact,
+            collapse=collapse, compact=compact, same_object=same_object, check=check,
         )  # fmt: skip
 
     def ask(
@@ -287,8 +310,17 @@ class Collection:
         pin_query: bool = False,
         collapse: bool = False,
         compact: bool = False,
+        same_object: bool = False,
+        check: int = 0,
     ) -> Answer:
         """Answer a query that :meth:`query` made; see :meth:`search`."""
+        if same_object:
+            chosen = model if model in (None, "plain") else self.models.number(model)
+            return self.same_object.answer(
+                query, k=k, filter=filter, model=chosen, check=check, pin_query=pin_query
+            )
+        if check:
+            raise BadInput("Only a same-object search has a geometric check; ask for one.")
         snapshot = self.snapshot()
         similarity, name = self.models.serving(model, snapshot)
         words = self.models.words(model, snapshot) if query.text else None
@@ -353,6 +385,7 @@ class Collection:
             "model": "plain" if active is None else f"{active.id} {active.name}",
             "words_model": "" if words is None else f"{words.id} {words.name}",
             "waiting": self.store.contents.waiting(),
+            "same_object": self.same_object.is_on,
         }
 
     def problems(self) -> list[Item]:

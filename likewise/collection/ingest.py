@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -22,6 +22,8 @@ from likewise.collection.workers import Outcome, Task, describe, read_file
 from likewise.store import Comparison, Pending, Result, Seen, Store, Text
 from likewise.types import DataProblem, Progress
 
+LOCAL = "local"
+"""Block of local features, what visual words are made of."""
 COMMIT_EVERY = 64
 """Pictures in one transaction, at most ..."""
 COMMIT_SECONDS = 2.0
@@ -229,7 +231,7 @@ class _Run:
         blocks: dict[str, np.ndarray] = {}
         if good and good[0].features:
             blocks = {name: np.stack([o.features[name] for o in good]) for name in good[0].features}
-        self.store.contents.record(results, blocks, dtype="float16")
+        self.store.contents.record(results, blocks, dtype=kept_as(blocks))
         self.report.embedded += len(good)
         self.report.problems += len(batch) - len(good)
         self.committed = time.monotonic()
@@ -243,6 +245,11 @@ class _Run:
     def _tell(self) -> None:
         if self.progress is not None:
             self.progress(min(self.done, self.total), self.total)
+
+
+def kept_as(blocks: Iterable[str]) -> dict[str, str]:
+    """How each block is kept: local features are bytes, the rest are numbers."""
+    return {name: "uint8" if name == LOCAL else "float16" for name in blocks}
 
 
 def result_of(outcome: Outcome) -> Result:

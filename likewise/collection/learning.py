@@ -37,6 +37,7 @@ from likewise.types import (
     Preferences,
     QueryRef,
     Similarity,
+    Surrogate,
 )
 
 FOLDS = 5
@@ -121,7 +122,12 @@ def fit(
 
     fresh = clone(learner, safe=False)
     chosen, _ = evidence.preferences(keep, seed)
-    return fresh.fit(evidence.codes, chosen, queries=evidence.queries)
+    return fresh.fit(_bare(evidence.codes), chosen, queries=_bare(evidence.queries))
+
+
+def _bare(rows: Any) -> Any:
+    """Sparse rows without what wraps them; anything else as it is."""
+    return getattr(rows, "rows", rows)
 
 
 def folds(count: int, seed: int, number: int = FOLDS) -> IdArray:
@@ -145,10 +151,24 @@ def judged_run(
         if not len(judged):
             continue
         s = similarity.surrogate(evidence.queries[query])
-        codes = similarity.space.encode(evidence.codes[judged])
-        scores = np.asarray(codes @ s.vector, dtype=np.float64) + s.offset
+        scores = served(similarity, s, evidence.codes[judged])
         run[str(query)] = {str(r): float(v) for r, v in zip(judged.tolist(), scores)}
     return run
+
+
+def served(similarity: Similarity, surrogate: Surrogate, items: Any) -> NDArray[np.float64]:
+    """Scores of items as an engine computes them: codes, side columns and offset."""
+    codes = similarity.space.encode(items)
+    if surrogate.is_sparse:
+        product = (codes @ surrogate.vector.T).toarray().ravel()
+    else:
+        product = codes @ surrogate.vector
+    scores = np.asarray(product, dtype=np.float64) + surrogate.offset
+    if surrogate.side:
+        columns = similarity.side_columns(items)
+        for name, coefficient in surrogate.side.items():
+            scores = scores + coefficient * columns[name]
+    return scores
 
 
 def truth_of(labels: list[dict[int, float]], which: IdArray) -> dict[str, dict[str, float]]:

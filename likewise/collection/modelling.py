@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from likewise.collection.descents import States
+from likewise.collection.same_object import SLOT, SameObject
 from likewise.collection.searching import QueryPictures
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import NAME as VISUAL_WORDS
 from likewise.learners import SIMILARITIES
 from likewise.store import Activation, Model, Store
 from likewise.types import (
@@ -29,14 +31,16 @@ if TYPE_CHECKING:
     from likewise.collection.wording import WordsModel
     from likewise.evaluation import Comparison
 
-DEFAULT, WORDS = "default", "words"
-"""Slots: which model ranks pictures, and which one reads words."""
+DEFAULT, WORDS, OBJECTS = "default", "words", SLOT
+"""Slots: which model ranks pictures, which one reads words, which one finds the same object."""
 WORD_KINDS = ("clicks", "clicks-compact")
 """Kinds of models that read words."""
 
 
 def slot_of(model: Model) -> str:
     """The slot that a model is activated in."""
+    if model.card.get("kind") == "word-table":
+        return OBJECTS
     return WORDS if model.card.get("kind") in WORD_KINDS else DEFAULT
 
 
@@ -53,9 +57,14 @@ class Modelling:
     """The models of a collection."""
 
     def __init__(
-        self, store: Store, snapshot: Callable[[], Snapshot], pictures: QueryPictures
+        self,
+        store: Store,
+        snapshot: Callable[[], Snapshot],
+        pictures: QueryPictures,
+        same_object: SameObject,
     ) -> None:
         self._store, self._snapshot, self._pictures = store, snapshot, pictures
+        self._same_object = same_object
         self._lock = threading.Lock()
         self._loaded: dict[tuple[int, str], Similarity] = {}
         self._words: dict[tuple[int, str], WordsModel] = {}
@@ -147,6 +156,7 @@ class Modelling:
         person: str = "",
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
+        space: str = "",
     ) -> Model:
         """Learn a model from the judgements, measure it, guard it.
 
@@ -156,6 +166,8 @@ class Modelling:
             ``bilinear`` (query-dependent, around taught queries) or ``top-precision``, from
             judgements about picture queries; or ``clicks``, from clicks after words and from
             captions.
+        space
+            ``words`` learns the table of same-object search instead.
         activate
             Make it the active model if the guard lets it pass.
         force
@@ -170,7 +182,7 @@ class Modelling:
         Model
             Its card has the data used, settings, held-out measures and the guard's verdict.
         """
-        ready = self.prepare(objective, name=name, seed=seed, settings=settings)
+        ready = self.prepare(objective, name=name, seed=seed, settings=settings, space=space)
         return self.keep(ready, activate=activate, force=force, person=person)
 
     def prepare(
@@ -180,8 +192,15 @@ class Modelling:
         name: str = "",
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
+        space: str = "",
     ) -> Prepared:
         """Learn and measure a model without writing anything, so that a child process may."""
+        if space == VISUAL_WORDS:
+            return self._prepare_table(name or "word-table", seed, dict(settings or {}))
+        if space:
+            raise BadInput(
+                f"The space is {VISUAL_WORDS}, or not given for the look; not {space!r}."
+            )
         if objective == "clicks":
             return self._prepare_clicks(name, seed, dict(settings or {}))
         from likewise.collection import learning
@@ -244,6 +263,20 @@ class Modelling:
         card["settings"]["more"] = more
         return Prepared(name or "clicks", arrays, card, snapshot.plain.space.fingerprint)
 
+    def _prepare_table(self, name: str, seed: int, settings: dict[str, Any]) -> Prepared:
+        from likewise.collection import word_learning
+
+        view = self._same_object.view()
+        if view.space is None:
+            raise NotFound("No picture has visual words yet; index some pictures first.")
+        rivals: dict[str, Any] = {"plain": self._same_object.serving("plain", view)[0]}
+        if self._store.models.active(OBJECTS) is not None:
+            rivals["active"] = self._same_object.serving(None, view)[0]
+        arrays, card = word_learning.learn(
+            self._store, self._same_object, view, rivals, seed=seed, settings=settings
+        )
+        return Prepared(name, arrays, card, view.space.fingerprint)
+
     def keep(
         self, ready: Prepared, *, activate: bool = True, force: bool = False, person: str = ""
     ) -> Model:
@@ -289,7 +322,7 @@ class Modelling:
 
     def all_active(self) -> dict[str, int]:
         """Number of the active model by slot, where there is one."""
-        found = {slot: self.active(slot) for slot in (DEFAULT, WORDS)}
+        found = {slot: self.active(slot) for slot in (DEFAULT, WORDS, OBJECTS)}
         return {slot: model.id for slot, model in found.items() if model is not None}
 
     def activate(
@@ -297,7 +330,8 @@ class Modelling:
     ) -> Activation:
         """Make a model the active one of its slot, if its guard let it pass.
 
-        ``"plain"`` is none: plain similarity, or for the slot ``words`` full text alone.
+        ``"plain"`` is none: plain similarity, or for the slot ``words`` full text alone, or for
+        the slot ``same-object`` binary idf.
         """
         if model == "plain":
             return self._store.models.activate(None, slot=slot, person=person)
@@ -324,6 +358,12 @@ class Modelling:
     def read(self, source: Path) -> Model:
         """Import a model that was learned in the same space."""
         plain = self._snapshot().plain
-        return self._store.models.import_(
-            source, space=None if plain is None else plain.space.fingerprint
-        )
+        try:
+            return self._store.models.import_(
+                source, space=None if plain is None else plain.space.fingerprint
+            )
+        except SpaceMismatch:
+            words = self._same_object.view().space if self._same_object.is_on else None
+            if words is None:
+                raise
+            return self._store.models.import_(source, space=words.fingerprint)

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class QueryPictures:
 
     def __init__(self, store: Store, folder: bytes) -> None:
         self._store, self._folder = store, folder
-        self._describer: Describer | None = None
+        self._describers: dict[tuple[str, ...], Describer] = {}
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, QueryRef], FloatArray] = OrderedDict()
         self._uploads: dict[str, bytes] = {}
@@ -118,14 +118,19 @@ class QueryPictures:
                 "This collection has own vectors, so other pictures and crops cannot be described; "
                 "search by an item, by words, or by a vector."
             )
+        features = self.features(ref, snapshot.plain.space.names)
+        rows = {name: vector[None] for name, vector in features.items()}
+        return np.asarray(snapshot.plain.space.transform(rows)[0], dtype=np.float32)
+
+    def features(self, ref: QueryRef, names: tuple[str, ...]) -> Mapping[str, FloatArray]:
+        """Raw features of a query picture, decoded anew by a child."""
         with self._lock:
-            if self._describer is None:
-                self._describer = Describer(snapshot.plain.space.names)
-        outcome = self._describer(self._task(ref))
+            if names not in self._describers:
+                self._describers[names] = Describer(names)
+        outcome = self._describers[names](self._task(ref))
         if outcome.problem:
             raise BadInput(f"The query picture cannot be used: {outcome.problem}")
-        features = {name: vector[None] for name, vector in outcome.features.items()}
-        return np.asarray(snapshot.plain.space.transform(features)[0], dtype=np.float32)
+        return outcome.features
 
     def _task(self, ref: QueryRef) -> Task:
         if ref.kind == "item":
@@ -136,8 +141,8 @@ class QueryPictures:
 
     def close(self) -> None:
         """End the child that decodes."""
-        if self._describer is not None:
-            self._describer.close()
+        for describer in self._describers.values():
+            describer.close()
 
 
 def picture_surrogate(
@@ -216,7 +221,7 @@ def answer(
         found_by: dict[int, tuple[str, ...]] = dict.fromkeys(hits.ids.tolist(), (name,))
     else:
         hits, found_by = fuse(lists, k)
-    results = _results(store, hits, found_by)
+    results = results_of(store, hits, found_by)
     if pin_query and own:
         results = [*_pinned(store, own, surrogate, snapshot), *results][:k]
     return Answer(
@@ -246,7 +251,8 @@ def without(hits: Hits, out: set[int]) -> Hits:
     return Hits(hits.ids[keep], hits.scores[keep])
 
 
-def _results(store: Store, hits: Hits, found_by: dict[int, tuple[str, ...]]) -> list[Result]:
+def results_of(store: Store, hits: Hits, found_by: dict[int, tuple[str, ...]]) -> list[Result]:
+    """Hits with their paths and with what found them."""
     paths = store.items.paths(hits.ids.tolist())
     return [
         Result(item, as_file(paths[item]), float(score), found_by[item])

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from likewise.learners.marks import Background
 
 MANY_GONE = 256
+SAMPLE = 1_000
+"""Pictures whose scores tell how far a surrogate spreads."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Snapshot:
             if reason:
                 self.degraded = f"{reason} Answers are exact meanwhile; index again to rebuild it."
         self._background: Background | None = None
+        self._sample: FloatArray | None = None
         self._lock = threading.Lock()
         self._arrange(store, rows, row_contents, contents)
 
@@ -181,10 +184,13 @@ class Snapshot:
             return ids, np.asarray(self._codes)
         return ids, self.codes(ids) if len(ids) else np.zeros((0, self.dim), np.float32)
 
-    def sample(self, count: int) -> FloatArray:
-        """Picture vectors of about so many items, evenly spaced by id."""
-        ids = np.array([*self._row_of, *self._fresh_of], dtype=np.int64)
-        return self.codes(np.sort(ids)[:: max(1, len(ids) // count)][:count])
+    def sample(self) -> FloatArray:
+        """Picture vectors of about ``SAMPLE`` items, evenly spaced by id; read once."""
+        with self._lock:
+            if self._sample is None:
+                ids = np.sort(np.array([*self._row_of, *self._fresh_of], dtype=np.int64))
+                self._sample = self.codes(ids[:: max(1, len(ids) // SAMPLE)][:SAMPLE])
+            return self._sample
 
     def background(self) -> Background | None:
         """How the collection's pictures vary; computed once, when marks first need it."""

@@ -16,8 +16,6 @@ from likewise.types import Hits, IdArray, Index, Surrogate
 if TYPE_CHECKING:
     from likewise.learners.clicks import Clicks
 
-SAMPLE = 1_000
-"""Pictures whose scores tell how far a surrogate spreads."""
 OFFERED, LONGEST = 2_000, 80
 """Queries and tags to choose suggestions from, and letters of the longest."""
 
@@ -128,7 +126,7 @@ def full_text(
 
 def joined(pictures: Surrogate, words: Surrogate, snapshot: Snapshot) -> Surrogate:
     """Pictures and words added, each with the same spread of scores over the collection."""
-    codes = snapshot.sample(SAMPLE)
+    codes = snapshot.sample()
     spread = [float(np.std(codes @ s.vector)) for s in (pictures, words)]
     factor = spread[0] / spread[1] if min(spread) > 0 else 1.0
     return pictures + words * factor

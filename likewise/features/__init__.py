@@ -71,6 +71,7 @@ REGISTRY: Mapping[str, Callable[[Network], Features]] = MappingProxyType(
         "texture": _plain("texture", "Texture"),
         "shape": _plain("shape", "Shape"),
         "gist": _plain("gist", "Gist"),
+        "local": _plain("local", "Local"),
     }
 )
 """Block name to a function that makes it; the network is shared by the blocks that need it."""

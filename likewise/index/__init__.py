@@ -40,6 +40,7 @@ REGISTRY: Mapping[str, type[BaseIndex]] = _Registry(
         "flat": ("flat", "FlatIndex"),
         "faiss": ("faiss", "FaissIndex"),
         "tree": ("tree", "TreeIndex"),
+        "inverted": ("inverted", "InvertedIndex"),
     }
 )
 

@@ -271,16 +271,7 @@ class BaseIndex(ABC):
         side = np.zeros((len(surrogates), len(self._side_names)))
         offsets = np.empty(len(surrogates))
         for at, one in enumerate(surrogates):
-            if not isinstance(one, Surrogate):
-                raise BadInput(
-                    f"An index answers surrogates, not {type(one).__name__}: "
-                    "let a similarity make one of the query."
-                )
-            if one.space != self._space and one.space and self._space:
-                raise SpaceMismatch(
-                    f"The surrogate was made for the space {one.space} and the index holds "
-                    f"{self._space}; use a similarity of the index's space or build the index anew."
-                )
+            self._check_kind(one)
             vectors.append(self._vector(one.vector))
             offsets[at] = one.offset
             if one.side:
@@ -288,10 +279,21 @@ class BaseIndex(ABC):
         matrix = vectors[0][None, :] if len(vectors) == 1 else np.array(vectors)
         finite, fits, silent = look_over(matrix, side, offsets)
         if not finite:
-            raise BadInput(
-                "A surrogate holds NaN or infinity; look at the query's features or at the model."
-            )
+            raise not_finite()
         return Asked(matrix, side, fits, silent), offsets
+
+    def _check_kind(self, one: Any) -> None:
+        """Refuse what is no surrogate, or one of another space."""
+        if not isinstance(one, Surrogate):
+            raise BadInput(
+                f"An index answers surrogates, not {type(one).__name__}: "
+                "let a similarity make one of the query."
+            )
+        if one.space != self._space and one.space and self._space:
+            raise SpaceMismatch(
+                f"The surrogate was made for the space {one.space} and the index holds "
+                f"{self._space}; use a similarity of the index's space or build the index anew."
+            )
 
     def _vector(self, vector: Any) -> FloatArray:
         if (
@@ -300,15 +302,18 @@ class BaseIndex(ABC):
             and vector.dtype.char in "fd"
         ):
             return vector
-        thin: Any = vector
         if sparse.issparse(vector):
-            if thin.shape[-1] != self._dim:
-                raise BadInput(
-                    f"The surrogate has {thin.shape[-1]} numbers, but {self._dim} are needed: "
-                    "was it made with other features?"
-                )
-            vector = thin.toarray()
+            vector = self._thin(vector).toarray()
         return as_vector(vector, dim=self._dim, name="surrogate")
+
+    def _thin(self, vector: Any) -> Any:
+        """A sparse vector of the right length."""
+        if vector.shape[-1] != self._dim:
+            raise BadInput(
+                f"The surrogate has {vector.shape[-1]} numbers, but {self._dim} are needed: "
+                "was it made with other features?"
+            )
+        return vector
 
     def _coefficients(self, side: Mapping[str, float]) -> NDArray[np.float64]:
         unknown = sorted(n for n, c in side.items() if n not in self._side_names and c != 0)
@@ -344,3 +349,10 @@ class BaseIndex(ABC):
         ids = self._ids[rows]
         first: IdArray = rows[np.argsort(ids, kind="stable")[:k]]
         return first
+
+
+def not_finite() -> BadInput:
+    """The error for a surrogate with NaN or infinity in it."""
+    return BadInput(
+        "A surrogate holds NaN or infinity; look at the query's features or at the model."
+    )

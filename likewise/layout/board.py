@@ -36,6 +36,15 @@ SIDE = 0.1
 """Side of a picture as a share of the box."""
 
 
+FILLED = 0.5
+"""Share of the box that all pictures cover together: as much as leaves none covered."""
+
+
+def side_for(count: int) -> float:
+    """Side of a picture where so many share the box: as large as leaves room between them."""
+    return float(min(0.15, np.sqrt(FILLED / max(1, count))))
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where each picture stands in the box of side one, and how good that is."""

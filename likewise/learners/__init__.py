@@ -18,6 +18,7 @@ SIMILARITIES = Registry(
         "bilinear": "likewise.learners.bilinear:Bilinear",
         "top-precision": "likewise.learners.top_precision:TopPrecision",
         "metric": "likewise.learners.metric:Metric",
+        "word-table": "likewise.learners.word_table:WordTable",
     }
 )
 

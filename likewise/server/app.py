@@ -18,12 +18,12 @@ from likewise.server import errors
 from likewise.server.access import Access
 from likewise.server.api_page import api_page
 from likewise.server.gate import Gate
-from likewise.server.routes import items, jobs, judgements, models, search, uploads
+from likewise.server.routes import items, jobs, judgements, models, search, sessions, uploads
 from likewise.server.served import Served
 from likewise.types import LikewiseError
 
 STATIC = Path(__file__).parent / "static"
-SCREENS = ("/", "/results", "/teach", "/jobs")
+SCREENS = ("/", "/results", "/target", "/teach", "/jobs")
 """Addresses of the page; which screen they mean is the page's own affair."""
 
 
@@ -74,7 +74,7 @@ def make_app(
     app.state.served = served
     errors.install(app)
     api = APIRouter(prefix="/api/v1")
-    for part in (search, items, uploads, judgements, models, jobs):
+    for part in (search, items, uploads, judgements, models, jobs, sessions):
         api.include_router(part.router)
     app.include_router(api)
     _pages(app)

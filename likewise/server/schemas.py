@@ -133,6 +133,9 @@ class ResultOut(ItemOut):
     found_by: list[str]
     copies: list[int]
     mark: float | None
+    inliers: int | None = Field(
+        None, description="places that agree with the query on one view change"
+    )
 
 
 class AnswerOut(BaseModel):
@@ -215,6 +218,7 @@ def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str
             "found_by": list(r.found_by),
             "copies": list(r.copies),
             "mark": marks.get(r.path),
+            "inliers": r.inliers,
         }
         for r in answer.results
         if r.item in facts

@@ -17,6 +17,7 @@ from likewise.server.events import Hub
 from likewise.server.jobs import Runner
 from likewise.server.pictures import Pictures
 from likewise.server.policy import Representatives
+from likewise.server.target import Searches
 from likewise.server.watched import Watched
 from likewise.types import BadInput
 
@@ -40,6 +41,7 @@ class Served:
         self.runner = Runner(collection, self.hub)
         self.pictures = Pictures(collection)
         self.representatives = Representatives(collection)
+        self.searches = Searches(collection)
         self.replay = Replay()
 
     def close(self) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from likewise.collection import Collection
+from likewise.collection.snapshot import Snapshot
+from likewise.session.holdings import Rounds
 from likewise.session.kept import kept_metrics
 from likewise.session.session import TargetSession
 from likewise.session.settings import Settings
@@ -13,13 +17,25 @@ from likewise.types import FloatArray, IdArray, NotFound, QueryRef
 
 
 class CollectionHoldings:
-    """The findable items of a collection, as they are when they are asked for."""
+    """The findable items of a collection, as they are when they are asked for.
+
+    Where other threads write meanwhile, :meth:`hold` keeps ids and vectors of one moment.
+    """
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._read: tuple[object, IdArray, FloatArray] | None = None
+        self._read: tuple[Snapshot, IdArray, FloatArray] | None = None
+        self._held = False
 
-    def _current(self) -> tuple[object, IdArray, FloatArray]:
+    def hold(self) -> None:
+        """Take what is there now, and stay with it until this is called again."""
+        self._held = False
+        self._current()
+        self._held = True
+
+    def _current(self) -> tuple[Snapshot, IdArray, FloatArray]:
+        if self._read is not None and self._held:
+            return self._read
         snapshot = self._collection.snapshot()
         if self._read is None or self._read[0] is not snapshot:
             self._read = (snapshot, *snapshot.all_codes())
@@ -38,7 +54,7 @@ class CollectionHoldings:
     @property
     def blocks(self) -> Mapping[str, slice]:
         """Columns of each block of features."""
-        plain = self._collection.snapshot().plain
+        plain = self._current()[0].plain
         if plain is None:
             raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
         return plain.space.slices
@@ -49,54 +65,72 @@ def start(
     *,
     picture: Any = None,
     text: str = "",
+    first: Sequence[int] | None = None,
     random: bool = False,
     settings: Settings | None = None,
     person: str = "",
     seed: int = 0,
+    origin: Mapping[str, Any] | None = None,
+    holdings: CollectionHoldings | None = None,
+    rounds: Rounds | None = None,
 ) -> TargetSession:
-    """Begin a target search from representatives, a picture, words, or a random hundred.
+    """Begin a target search from representatives, pictures, words, or a random hundred.
 
-    Kept sessions near the beginning lend their metric.
+    Several pictures make one query, their mean; ``first`` are ids to show first, for instance
+    a list of results.  Kept sessions near the beginning lend their metric.  ``rounds`` is
+    where it is written down, the collection's own record unless given.
     """
-    holdings = CollectionHoldings(collection)
-    query, vector, first = None, None, None
-    if picture is not None:
-        ref: QueryRef = collection.pictures.locate(picture)
-        if ref.kind == "item" and ref.crop is None:
-            query = collection.store.items.find(ref.value).id
-        else:
-            vector = collection.pictures.vector(ref, collection.snapshot())
-    elif text:
+    held = holdings or CollectionHoldings(collection)
+    query, vector = None, None
+    pictures = picture if isinstance(picture, list) else [] if picture is None else [picture]
+    refs: list[QueryRef] = [collection.pictures.locate(one) for one in pictures]
+    if len(refs) == 1 and refs[0].kind == "item" and refs[0].crop is None:
+        query = collection.store.items.find(refs[0].value).id
+    elif refs:
+        snapshot = collection.snapshot()
+        vector = np.mean([collection.pictures.vector(ref, snapshot) for ref in refs], axis=0)
+    elif text and first is None:
         shown = (settings or Settings()).shown
         first = collection.search(text=text, k=shown).ids.tolist()
         if not first:
             raise NotFound(f"Nothing is found for {text!r}; begin with other words or a picture.")
     return TargetSession.start(
-        holdings,
-        collection.store.sessions,
+        held,
+        rounds or collection.store.sessions,
         settings,
         query=query,
         vector=vector,
         first=first,
         begin="random" if random else "representatives",
-        kept=kept_metrics(collection.store.sessions, holdings),
+        kept=kept_metrics(collection.store.sessions, held),
         person=person,
         seed=seed,
+        origin=origin,
     )
 
 
-def resume(collection: Collection, session: int, round: int | None = None) -> TargetSession:
+def resume(
+    collection: Collection,
+    session: int,
+    round: int | None = None,
+    *,
+    holdings: CollectionHoldings | None = None,
+) -> TargetSession:
     """Go on with a session, from its latest round or from another one."""
     return TargetSession.resume(
-        CollectionHoldings(collection), collection.store.sessions, session, round=round
+        holdings or CollectionHoldings(collection), collection.store.sessions, session, round=round
     )
 
 
 def teach_others(collection: Collection, search: TargetSession, *, person: str = "") -> int:
     """Write a kept session's orderings down as judgements; gives how many."""
     written = 0
-    for query, items in search.orderings():
-        if len(items) >= 2 and query is not None:
+    said = [(query, items) for query, items in search.orderings() if query is not None]
+    named = {int(item) for query, items in said for item in (query, *items)}
+    known = {item.id for item in collection.store.items.many(named)}  # some may be forgotten
+    for query, listed in said:
+        items = [item for item in listed if int(item) in known]
+        if len(items) >= 2 and query in known:
             collection.teaching.order(
                 collection.query(int(query)), [int(i) for i in items], person=person,
                 source=f"session {search.number}",

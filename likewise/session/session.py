@@ -8,16 +8,16 @@ from any round and resuming after a restart are all the same thing, going on fro
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
 
-from likewise.layout.board import CENTRE, arrange
+from likewise.layout.board import CENTRE, arrange, side_for
 from likewise.learners.metric import balanced_scale
 from likewise.session.branch import Branch
+from likewise.session.clock import Clock
 from likewise.session.explain import block_shares, in_words, mean_spread
 from likewise.session.holdings import Holdings, Recorded, Rounds, rows_of
 from likewise.session.kept import Kept, inherited
@@ -86,6 +86,7 @@ class TargetSession:
         kept: Sequence[Kept] = (),
         person: str = "",
         seed: int = 0,
+        origin: Mapping[str, Any] | None = None,
         learn: Learn | None = None,
     ) -> TargetSession:
         """Begin a session.
@@ -97,7 +98,7 @@ class TargetSession:
         vector
             Picture vector to begin from: an own picture, or words turned into picture space.
         first
-            Ids to show first, for instance the hits of a text search.
+            Ids to show first, all of them: for instance the hits of a text search.
         begin
             Without any of these: representatives of all items, or a random hundred.
         weights
@@ -105,6 +106,8 @@ class TargetSession:
         kept
             Kept sessions (:func:`~likewise.session.kept.kept_metrics`); the nearest ones make the
             metric to begin with and to stay close to, if it foretells their orders.
+        origin
+            What it began with, for people to read later; it is written down as it is.
         learn
             What to learn with instead of the metric learner; for experiments.
         """
@@ -115,6 +118,8 @@ class TargetSession:
             raise BadInput("There is nothing to search: the collection holds no items yet.")
         if query is not None and rows_of(holdings, [query])[0] < 0:
             raise NotFound(f"There is no item {query} to begin from.")
+        if first is not None and not (rows_of(holdings, list(first)) >= 0).any():
+            raise BadInput("None of the items to show first is in the collection.")
         dim = holdings.vectors.shape[1]
         own = None if vector is None else as_vector(vector, dim=dim, name="query")
         scale = balanced_scale(holdings.vectors, holdings.blocks)
@@ -135,10 +140,11 @@ class TargetSession:
                 "kept": None if lent is None else lent.tolist(),
                 "vector": None if own is None else own.tolist(),
                 "seed": seed,
+                "origin": dict(origin or {}),
             },
         )
         session = cls(holdings, rounds, begun.id, learn=learn)
-        clock = _Clock()
+        clock = Clock()
         session._begin(query, first, begin, clock)
         return session
 
@@ -157,16 +163,14 @@ class TargetSession:
         return found
 
     def _begin(
-        self, query: int | None, first: Sequence[int] | None, begin: str, clock: _Clock
+        self, query: int | None, first: Sequence[int] | None, begin: str, clock: Clock
     ) -> None:
         ids: IdArray
         notes: list[str] = []
         weights = self._start
         if first is not None:
             given = np.asarray(list(dict.fromkeys(int(item) for item in first)), np.int64)
-            ids = given[rows_of(self._holdings, given) >= 0][: self.settings.shown]
-            if not len(ids):
-                raise BadInput("None of the items to show first is in the collection.")
+            ids = given[rows_of(self._holdings, given) >= 0]
         elif query is not None or self._vector is not None:
             ids = self._nearest(query, weights, {query} if query is not None else set())
         elif begin == "random":
@@ -175,6 +179,11 @@ class TargetSession:
             ids = representatives(self._holdings, weights, self.settings.shown, seed=self._seed)
         clock.lap("match")
         self._show(None, query, ids, (), weights, {}, {}, notes, clock)
+
+    @property
+    def has_vector(self) -> bool:
+        """Whether it began from a picture that is no item."""
+        return self._vector is not None
 
     # ----------------------------------------------------------------------
     # Rounds
@@ -202,7 +211,7 @@ class TargetSession:
             Pictures to keep on the board; that says nothing about them.
         """
         self._check_open()
-        clock = _Clock()
+        clock = Clock()
         board = self.board
         chosen = board.query if query is None else int(query)
         chain = [item for item in self._ordered(moved) if item != chosen]
@@ -239,7 +248,7 @@ class TargetSession:
     def another_hundred(self) -> Board:
         """A hundred other pictures at random: none of those shown was anything like it."""
         self._check_open()
-        clock = _Clock()
+        clock = Clock()
         branch = self._branch(self.board.round)
         ids = random_hundred(
             self._holdings, without=sorted(branch.seen), seed=self._seed + self.board.depth + 1
@@ -419,7 +428,7 @@ class TargetSession:
         views: Mapping[str, float],
         asked: Mapping[str, Any],
         notes: list[str],
-        clock: _Clock,
+        clock: Clock,
         branch: Branch | None = None,
     ) -> Board:
         shown = (*pins, *(int(item) for item in ids if int(item) not in pins))
@@ -467,7 +476,12 @@ class TargetSession:
         start = np.array([last.get(item, (np.nan, np.nan)) for item in shown])
         fixed = np.array([placed.get(item, (np.nan, np.nan)) for item in shown])
         layout = arrange(
-            x, query=centre, start=start, fixed=fixed, grid=self.settings.layout == "grid"
+            x,
+            query=centre,
+            start=start,
+            fixed=fixed,
+            side=side_for(len(shown) + 1),
+            grid=self.settings.layout == "grid",
         )
         return tuple((float(a), float(b)) for a, b in layout.positions)
 
@@ -493,16 +507,3 @@ class TargetSession:
             left=len(unseen(self._holdings, seen)),
             notes=tuple(payload["notes"]),
         )
-
-
-class _Clock:
-    """Seconds of each step, for the log."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, step: str) -> None:
-        now = time.perf_counter()
-        self.seconds[step] = now - self._last
-        self._last = now

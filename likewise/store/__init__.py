@@ -11,7 +11,7 @@ from likewise.store.jobs import Job
 from likewise.store.judgement_log import Record
 from likewise.store.models import Activation, Model
 from likewise.store.paths import as_file, as_key, printable
-from likewise.store.sessions import Round, Session
+from likewise.store.sessions import Round, Session, Step
 from likewise.store.store import Store
 from likewise.store.texts import Described, Text
 from likewise.store.verify import Finding, verify
@@ -35,6 +35,7 @@ __all__ = [
     "Round",
     "Seen",
     "Session",
+    "Step",
     "Store",
     "Text",
     "as_file",

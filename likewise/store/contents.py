@@ -102,7 +102,7 @@ class Contents:
         results: Sequence[Result],
         blocks: Mapping[str, Any] | None = None,
         *,
-        dtype: str = "float32",
+        dtype: str | Mapping[str, str] = "float32",
     ) -> int | None:
         """Record a batch in one transaction: facts, texts, thumbnails, vectors, problems.
 

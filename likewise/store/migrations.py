@@ -199,11 +199,25 @@ CREATE TABLE rounds (
 CREATE INDEX rounds_session ON rounds (session);
 """
 
+BOARD = """
+CREATE TABLE steps (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions (id),
+    round INTEGER NOT NULL REFERENCES rounds (id),
+    kind TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    seconds REAL,
+    made REAL NOT NULL,
+    key TEXT UNIQUE
+);
+CREATE INDEX steps_session ON steps (session);
+"""
+
 POSITIONS = """
 ALTER TABLE judgements ADD COLUMN position INTEGER NOT NULL DEFAULT 0;
 """
 
-STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS)
+STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD)
 
 
 def version_of(db: sqlite3.Connection) -> int:

@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 from likewise.types import DataProblem, FloatArray, IdArray
 
 MAGIC = b"LWSEG001"
-KINDS: dict[str, np.dtype[Any]] = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
+KINDS: dict[str, np.dtype[Any]] = {
+    "float16": np.dtype("<f2"),
+    "float32": np.dtype("<f4"),
+    "uint8": np.dtype("u1"),
+}
 _ALIGN = 64
 
 

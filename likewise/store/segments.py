@@ -70,7 +70,11 @@ class Segments:
     # -- writing ----------------------------------------------------------------
 
     def append(
-        self, contents: Sequence[int], blocks: Mapping[str, Any], *, dtype: str = "float32"
+        self,
+        contents: Sequence[int],
+        blocks: Mapping[str, Any],
+        *,
+        dtype: str | Mapping[str, str] = "float32",
     ) -> int:
         """Add vectors of contents, one row each in every block; gives the segment's id.
 
@@ -84,7 +88,8 @@ class Segments:
         blocks
             Matrix by name of the block, rows in the order of ``contents``.
         dtype
-            ``float32`` or ``float16`` (half the room, about three digits).
+            ``float32``, ``float16`` (half the room, about three digits) or ``uint8`` (whole
+            numbers up to 255); one for all blocks, or by name (float32 where not named).
         """
         ids = np.asarray(contents, dtype=np.int64)
         if len(ids) == 0 or not blocks:
@@ -92,8 +97,10 @@ class Segments:
         if len(np.unique(ids)) != len(ids):
             raise BadInput("Each content may stand once in a segment.")
         dims = self._dims()
+        kinds = dict.fromkeys(blocks, dtype) if isinstance(dtype, str) else dtype
         matrices = {
-            name: _checked(name, x, len(ids), dims.get(name), dtype) for name, x in blocks.items()
+            name: _checked(name, x, len(ids), dims.get(name), kinds.get(name, "float32"))
+            for name, x in blocks.items()
         }
         with self._catalogue.transaction() as db:
             segment = int(
@@ -321,10 +328,14 @@ def _newest(segments: Sequence[Segment]) -> tuple[IdArray, IdArray, IdArray]:
 
 def _checked(name: str, x: Any, rows: int, dim: int | None, dtype: str) -> FloatArray:
     if dtype not in KINDS:
-        raise BadInput(f"Vectors are kept as float16 or float32, not {dtype}.")
+        raise BadInput(f"Vectors are kept as float16 or float32, or as uint8, not {dtype}.")
     matrix = as_matrix(x, dim=dim, name=f"{name} vectors")
     if len(matrix) != rows:
         raise BadInput(f"Block {name} has {len(matrix)} rows for {rows} contents.")
+    if dtype == "uint8":
+        if matrix.size and not ((matrix >= 0) & (matrix <= 255) & (matrix % 1 == 0)).all():
+            raise BadInput(f"The {name} vectors are no bytes: whole numbers from 0 to 255.")
+        return np.ascontiguousarray(matrix, dtype=KINDS[dtype])
     largest = float(np.finfo(KINDS[dtype]).max)
     if np.abs(matrix).max(initial=0) > largest:
         raise BadInput(

@@ -1,4 +1,6 @@
-"""Sessions and their rounds as records: rounds are added, never changed, and may branch.
+"""Sessions, their rounds and the steps of each as records: added, never changed.
+
+Rounds may branch; steps are what a person did to the board of a round, one by one.
 
 What a round holds is the session room's affair (JSON); it should name items by id, which is
 never used twice, so that forgetting an item leaves nothing of it here.
@@ -42,6 +44,20 @@ class Round:
     payload: Mapping[str, Any]
     seconds: Mapping[str, float]
     made: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing a person did to a round's board; ``seconds`` is how long it took, where known."""
+
+    id: int
+    session: int
+    round: int
+    kind: str
+    payload: Mapping[str, Any]
+    seconds: float | None
+    made: float
+    key: str | None
 
 
 class Sessions:
@@ -111,15 +127,53 @@ class Sessions:
             return self.get(session)
 
     def remove(self, session: int) -> None:
-        """Remove a session and its rounds (its owner did not agree to keep it)."""
+        """Remove a session, its rounds and their steps (its owner did not agree to keep it)."""
         with self._catalogue.transaction() as db:
             self.get(session)
+            db.execute("DELETE FROM steps WHERE session = ?", (session,))
             rows = db.execute(
                 "SELECT id FROM rounds WHERE session = ? ORDER BY id DESC", (session,)
             )
             for (number,) in rows.fetchall():
                 db.execute("DELETE FROM rounds WHERE id = ?", (number,))
             db.execute("DELETE FROM sessions WHERE id = ?", (session,))
+
+    def add_step(
+        self,
+        session: int,
+        round: int,
+        kind: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        seconds: float | None = None,
+        key: str | None = None,
+    ) -> Step:
+        """Write down what was done to a round; the same key again gives the same step."""
+        with self._catalogue.transaction() as db:
+            if key is not None:
+                row = db.execute("SELECT * FROM steps WHERE key = ?", (key,)).fetchone()
+                if row is not None:
+                    return _step(row)
+            if self.get(session).state != "open":
+                raise BadInput(f"Session {session} has ended; start a new one.")
+            if self.round(round).session != session:
+                raise BadInput(f"Round {round} belongs to another session.")
+            number = db.execute(
+                "INSERT INTO steps (session, round, kind, payload, seconds, made, key) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (session, round, kind, to_json(payload or {}), seconds, time.time(), key),
+            ).lastrowid
+            row = db.execute("SELECT * FROM steps WHERE id = ?", (number,)).fetchone()
+            return _step(row)
+
+    def steps(self, session: int, round: int | None = None) -> list[Step]:
+        """What was done in a session, or in one of its rounds, in the order done."""
+        where, given = ("", ()) if round is None else (" AND round = ?", (round,))
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                f"SELECT * FROM steps WHERE session = ?{where} ORDER BY id", (session, *given)
+            )
+            return [_step(row) for row in rows]
 
     def get(self, session: int) -> Session:
         """One session."""
@@ -169,6 +223,12 @@ def _session(row: tuple[Any, ...]) -> Session:
 
 def _round(row: tuple[Any, ...]) -> Round:
     return Round(*_parsed(row))
+
+
+def _step(row: tuple[Any, ...]) -> Step:
+    values = list(row)
+    values[4] = json.loads(row[4])
+    return Step(*values)
 
 
 def _parsed(row: tuple[Any, ...]) -> list[Any]:

@@ -6,33 +6,18 @@ installs it; under CI=true that is a failure.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import likewise
+from experiments.browsing import CHROMIUM, FLAGS, INSTALL, Served
 from likewise.datasets import SwatchSet, swatches
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-INSTALL = "apt-get update && apt-get install -y chromium"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 PATIENCE = 45_000
 """Milliseconds that a step may take on a machine with other work to do."""
 FEATURES = ("colour", "texture", "shape")
@@ -58,61 +43,6 @@ def browser():
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield opened
         opened.close()
-
-
-class Served:
-    """``likewise serve`` as a person starts it, which can be killed and started again."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, 0
-        self.process: subprocess.Popen[str] | None = None
-        self.address = ""
-
-    def start(self) -> Served:
-        command = [
-            sys.executable, "-m", "likewise", "serve", "-c", str(self.folder),
-            "--port", str(self.port), "--json",
-        ]  # fmt: skip
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        said = ""
-        while not said.rstrip().endswith("}"):
-            line = self.process.stdout.readline()
-            assert line, "the server ended before it was ready"
-            said += line
-        self.address = json.loads(said)["address"]
-        self.port = int(self.base.rpartition(":")[2])
-        return self
-
-    @property
-    def base(self) -> str:
-        return self.address.partition("/?")[0]
-
-    @property
-    def token(self) -> str:
-        return self.address.rpartition("=")[2]
-
-    def kill(self) -> None:
-        """End it without a word, as a power cut would."""
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def stop(self) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(60)
-        self.process.stdout.close()
-
-    def api(self, path: str, body: object = None):
-        """Ask the API beside the page."""
-        data = None if body is None else json.dumps(body).encode()
-        headers = {
-            "Authorization": f"Bearer {self.token}",
-            "Content-Type": "application/json",
-        }
-        asked = urllib.request.Request(f"{self.base}/api/v1{path}", data, headers)
-        with urllib.request.urlopen(asked, timeout=60) as answer:
-            return json.load(answer)
 
 
 def make(folder: Path, count: int) -> SwatchSet:

@@ -16,7 +16,8 @@ from likewise.learners.bilinear import Bilinear
 from likewise.learners.clicks import Clicks
 from likewise.learners.metric import Metric
 from likewise.learners.top_precision import TopPrecision
-from likewise.spaces import Blocks, BlockSpec, Squared
+from likewise.learners.word_table import WordTable
+from likewise.spaces import Blocks, BlockSpec, Squared, Words
 from likewise.types import Similarity
 
 
@@ -88,6 +89,18 @@ def clicks_compact(rng: np.random.Generator, dtype: Any) -> Example:
     return Example(similarity.compact(unit=bool(rng.integers(2))), queries, items)
 
 
+def word_table(rng: np.random.Generator, dtype: Any) -> Example:
+    """Counts up to 5, one picture and one query without any word, tau both ways."""
+    counts = sparse.csr_array((rng.integers(-6, 6, (30, 25)).clip(0)).astype(dtype))
+    counts = sparse.csr_array(counts.multiply((np.arange(30) > 0)[:, None]))
+    tau = ("binary-idf", "root-idf", "one")[rng.integers(3)]
+    space = Words(rng.random(25) * 3, levels=3, tau=tau)
+    n, bins = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    table = rng.normal(size=(bins, n + 1, n + 1))
+    similarity = WordTable(space, table, rng.integers(0, bins, 25), rng.random(25))
+    return Example(similarity, [counts[[0]], counts[[1]], counts[[2]]], counts)
+
+
 EXAMPLES: dict[str, Callable[[np.random.Generator, Any], Example]] = {
     "plain": plain,
     "clicks": clicks,
@@ -95,4 +108,5 @@ EXAMPLES: dict[str, Callable[[np.random.Generator, Any], Example]] = {
     "bilinear": bilinear,
     "top-precision": top_precision,
     "metric": metric,
+    "word-table": word_table,
 }

@@ -30,6 +30,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("faiss", {"kind": "hnsw"}),
     ("tree", {"clusters": 5, "probes": ALL}),
     ("tree", {"clusters": 12, "probes": 1}),
+    ("inverted", {}),
+    ("inverted", {"levels": 3}),
 ]
 NAMES = ["-".join([kind, *map(str, how.values())]) for kind, how in VARIANTS]
 COMPLETE = [

@@ -18,6 +18,7 @@ API = "/api/v1"
 PAGES = (
     "/",
     "/results",
+    "/target",
     "/teach",
     "/jobs",
     "/static/main.js",
@@ -41,7 +42,10 @@ def state(collection) -> tuple:
     """All that a request could have changed."""
     store = collection.store
     with store.snapshot() as db:
-        tables = ("judgements", "jobs", "uploads", "texts", "activations", "models", "items")
+        tables = (
+            *("judgements", "jobs", "uploads", "texts", "activations", "models", "items"),
+            *("sessions", "rounds", "steps"),
+        )
         counts = tuple(db.execute(f"SELECT COUNT(*) FROM {t}").fetchone()[0] for t in tables)
     thumbnails = sorted(str(p) for p in (store.folder / "thumbnails").rglob("*"))
     return counts, hashlib.sha256("".join(thumbnails).encode()).hexdigest()

@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from tests.browser.conftest import ROOT
+from experiments.browsing import ROOT
 
 
 def start(*arguments: str, **environment: str) -> tuple[subprocess.Popen[str], str]:

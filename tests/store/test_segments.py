@@ -65,6 +65,20 @@ def test_half_precision_is_half_the_room_and_close(store: Store) -> None:
     np.testing.assert_allclose(store.segments.read("half", ids), x, rtol=1e-3, atol=1e-4)
 
 
+def test_blocks_of_one_segment_may_be_kept_in_different_ways(store: Store) -> None:
+    ids = contents(store, 3)
+    rows = np.random.default_rng(0).integers(0, 256, (3, 40))
+    store.segments.append(ids, {"bytes": rows, "deep": rows / 7}, dtype={"bytes": "uint8"})
+    (segment,) = store.segments.all()
+    assert {name: place.dtype for name, place in segment.blocks.items()} == {
+        "bytes": "uint8",
+        "deep": "float32",
+    }
+    np.testing.assert_array_equal(store.segments.read("bytes", ids), rows)
+    store.segments.purge(ids[:1])
+    np.testing.assert_array_equal(store.segments.read("bytes", ids[1:]), rows[1:])
+
+
 @pytest.mark.parametrize(
     ("rows", "kind", "sentence"),
     [
@@ -74,6 +88,8 @@ def test_half_precision_is_half_the_room_and_close(store: Store) -> None:
         (np.ones((1, 3)), "float32", "1 rows for 2"),
         (np.ones((2, 4)), "float32", "other features"),
         (np.ones((2, 3)), "float64", "float16 or float32"),
+        (np.full((2, 3), 0.5), "uint8", "no bytes"),
+        (np.full((2, 3), 256), "uint8", "no bytes"),
         ([["a"], ["b"]], "float32", "must be numbers"),
     ],
 )

@@ -208,12 +208,12 @@ def export(asked: SelectionIn, here: Here) -> Response:
     for found in _all_of(here, asked.items):
         named = [t.text for t in here.collection.store.texts.tags(found.id) if t.source != "auto"]
         row = [found.id, printable(found.path), found.width, found.height, "; ".join(named)]
-        writer.writerow([_no_formula(cell) for cell in row])
+        writer.writerow([no_formula(cell) for cell in row])
     headers = {"Content-Disposition": 'attachment; filename="selection.csv"'}
     return Response(out.getvalue(), headers=headers, media_type="text/csv")
 
 
-def _no_formula(cell: Any) -> Any:
+def no_formula(cell: Any) -> Any:
     """A text that a spreadsheet would take for a formula gets a quote in front."""
     starts = isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
     return f"'{cell}" if starts else cell

@@ -45,7 +45,6 @@ def status(here: Here) -> dict[str, Any]:
         "server": here.id,
         "version": likewise.__version__,
         "name": here.collection.folder.name,
-        "same_object": False,
     }
 
 
@@ -93,7 +92,10 @@ def act(job: Id, action: Literal["pause", "resume", "cancel"], here: Here) -> di
     responses={200: {"content": {"text/event-stream": {}}}},
 )
 def events(here: Here) -> StreamingResponse:
-    """News as server-sent events: ``hello``, ``job``, ``collection``, ``judgements``, ``model``."""
+    """News as server-sent events.
+
+    They are ``hello``, ``job``, ``collection``, ``judgements``, ``model`` and ``session``.
+    """
     first = [("hello", {"server": here.id})]
     first += [("job", as_json(j)) for j in reversed(here.collection.store.jobs.all(limit=10))]
     return StreamingResponse(

@@ -117,7 +117,7 @@ class RollbackIn(Strict):
     """Who wants it, and of which slot."""
 
     person: Line = ""
-    slot: Literal["default", "words"] = "default"
+    slot: Literal["default", "words", "same-object"] = "default"
 
 
 @router.post("/models/rollback", response_model=Activated)

@@ -19,7 +19,10 @@ from likewise.server.schemas import (
     answer_out,
 )
 from likewise.server.served import Here
-from likewise.types import BadInput, Busy
+from likewise.types import Busy
+
+CHECKED = 20
+"""First results of a same-object search that get a geometric check."""
 
 router = APIRouter(tags=["search"], responses=refusals())
 
@@ -28,8 +31,6 @@ router = APIRouter(tags=["search"], responses=refusals())
 def search(asked: SearchIn, here: Here) -> dict[str, Any]:
     """Search by pictures, words, or both."""
     collection = here.collection
-    if asked.same_object:
-        raise BadInput("This collection was not indexed for same-object search.")
     query = asked.query(collection)
     answer = collection.ask(
         query,
@@ -40,6 +41,8 @@ def search(asked: SearchIn, here: Here) -> dict[str, Any]:
         pin_query=asked.pin_query,
         collapse=asked.collapse,
         compact=asked.compact,
+        same_object=asked.same_object,
+        check=min(asked.k, CHECKED) if asked.same_object else 0,
     )
     if asked.generation is not None and asked.generation != answer.generation:
         raise Busy(

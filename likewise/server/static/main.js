@@ -13,6 +13,7 @@ import { Help } from "/static/parts/help.js";
 import { Viewer } from "/static/parts/viewer.js";
 import { Home } from "/static/screens/home.js";
 import { Results } from "/static/screens/results.js";
+import { Target } from "/static/screens/target.js";
 import { Teach } from "/static/screens/teach.js";
 import { Jobs } from "/static/screens/jobs.js";
 
@@ -20,6 +21,7 @@ import { Jobs } from "/static/screens/jobs.js";
 const SCREENS = {
   "/": ["likewise", Home],
   "/results": ["Results · likewise", Results],
+  "/target": ["Target · likewise", Target],
   "/teach": ["Teach · likewise", Teach],
   "/jobs": ["Jobs and problems · likewise", Jobs],
 };
@@ -32,6 +34,7 @@ function App() {
     { keys: ["?"], shown: "?", says: "this list of keys", run: () => { helpOpen.value = true; } },
     { keys: ["/"], shown: "/", says: "to the search box", run: () => document.querySelector("#words")?.focus() },
     { keys: ["h"], shown: "H", says: "home", run: () => go("/") },
+    { keys: ["b"], shown: "B", says: "target: search with a board", run: () => go("/target") },
     { keys: ["t"], shown: "T", says: "teach", run: () => go("/teach") },
     { keys: ["j"], shown: "J", says: "jobs and problems", run: () => go("/jobs") },
   ]);

@@ -7,6 +7,8 @@ export const jobs = signal([]);
 export const status = signal(null);
 // These rise; who shows something that may have changed looks again.
 export const ticks = { collection: signal(0), judgements: signal(0), model: signal(0) };
+// The latest thing that was done in any target search, in any tab.
+export const sessionNews = signal(null);
 
 let server = null;
 let stream = null;
@@ -50,6 +52,7 @@ function listen() {
   on("job", take);
   on("collection", () => { ticks.collection.value += 1; look(); });
   on("judgements", () => { ticks.judgements.value += 1; });
+  on("session", (news) => { sessionNews.value = news; });
   on("model", () => { ticks.model.value += 1; look(); });
   stream.onerror = () => {
     if (connection.value === "up") connection.value = "lost";

@@ -83,6 +83,9 @@ async function send(body) {
   }
 }
 
+// Send anything else in the same way: in order, once, also when the server is away meanwhile.
+export const deliver = (path, body) => put(path, body).settled;
+
 // Take the latest judgement of this tab back; resolves to what it said, or null.
 export async function undoLast() {
   const record = undoable.pop();

@@ -33,6 +33,7 @@ export function fromParams(params) {
     compare: params.get("compare") || "",
     fold: params.get("fold") !== "0",
     same: params.get("same") === "1",
+    view: params.get("view") || "",
     k: Math.min(500, Number(params.get("k")) || 60),
   };
 }
@@ -42,7 +43,7 @@ export function toParams(query) {
   if (query.text) params.set("text", query.text);
   for (const e of query.examples) params.append(e.weight > 0 ? "like" : "not", written(e));
   for (const tag of query.tags || []) params.append("tag", tag);
-  for (const name of ["folder", "model", "compare"]) if (query[name]) params.set(name, query[name]);
+  for (const name of ["folder", "model", "compare", "view"]) if (query[name]) params.set(name, query[name]);
   if (query.fold === false) params.set("fold", "0");
   if (query.same) params.set("same", "1");
   if (query.k && query.k !== 60) params.set("k", query.k);

@@ -53,7 +53,8 @@ function Card({ r, place, current, picked, acts, targets, was, compared, onFocus
   const tab = current ? 0 : -1;
   const marked = r.mark === null || r.mark === undefined ? "" : r.mark > 0 ? "right" : "wrong";
   const score = r.score === undefined ? "" : r.score.toPrecision(3);
-  const by = r.found_by?.length ? `, found by ${r.found_by.join(" and ")}` : "";
+  const by = (r.found_by?.length ? `, found by ${r.found_by.join(" and ")}` : "")
+    + (r.inliers > 0 ? `, ${r.inliers} places agree` : "");
   return html`<li class=${`card ${picked ? "picked" : ""} ${marked}`} onFocusIn=${onFocus}>
     <div class="shown"><button class="picture" tabindex=${tab} aria-pressed=${picked ? "true" : "false"} onClick=${onPick}
       onDblClick=${() => acts.open?.(r)} title=${`${r.name}${score && `\nscore ${score}${by}`}`}
@@ -61,6 +62,7 @@ function Card({ r, place, current, picked, acts, targets, was, compared, onFocus
       ${r.thumbnail ? html`<img src=${r.thumbnail} alt="" loading="lazy" decoding="async" />` : html`<span class="nothing">…</span>`}
       </button>
       ${r.copies?.length > 0 && html`<span class="badge" title="near-duplicates folded in">+${r.copies.length}</span>`}
+      ${r.inliers > 0 && html`<span class="badge" title="places that agree on one view change">⌖ ${r.inliers}</span>`}
       ${compared && html`<span class="badge moved">${movement(was, place)}</span>`}
       ${marked && html`<span class=${`mark ${marked}`} aria-hidden="true">${marked === "right" ? "✓" : "✗"}</span>`}
       ${score && html`<span class="score" aria-hidden="true">${score}</span>`}

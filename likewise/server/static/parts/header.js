@@ -10,7 +10,7 @@ import { helpOpen } from "/static/lib/keys.js";
 import { plural } from "/static/lib/format.js";
 import { FocusedInput } from "/static/parts/focused.js";
 
-const PLACES = [["/", "Home"], ["/teach", "Teach"], ["/jobs", "Jobs"]];
+const PLACES = [["/", "Home"], ["/target", "Target"], ["/teach", "Teach"], ["/jobs", "Jobs"]];
 const THEMES = ["auto", "light", "dark"];
 
 export function Header({ path }) {

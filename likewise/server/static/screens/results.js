@@ -11,6 +11,7 @@ import { Link, go } from "/static/lib/router.js";
 import { selectNone } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { useAnswer } from "/static/parts/answers.js";
+import { BoardView } from "/static/parts/board-view.js";
 import { Grid } from "/static/parts/grid.js";
 import { Near } from "/static/parts/near.js";
 import { QueryStrip } from "/static/parts/query-strip.js";
@@ -71,7 +72,9 @@ export function Results({ params }) {
       <div>
         <${Rests} answer=${main.answer} loading=${main.loading} heading=${query.compare} />
         ${main.answer && !results.length && html`<${Nothing} query=${query} />`}
-        <${Grid} results=${results} acts=${acts(query.model)} label="Results" />
+        ${query.view === "board"
+          ? html`<${BoardView} query=${query} results=${results} open=${open(query.model)} />`
+          : html`<${Grid} results=${results} acts=${acts(query.model)} label="Results" />`}
       </div>
       ${query.compare && html`<div>
         ${other.error && html`<p class="error" role="alert">${other.error.message}</p>`}
@@ -79,9 +82,9 @@ export function Results({ params }) {
         <${Grid} results=${other.answer?.results || []} acts=${acts(query.compare)} label="Results of the other model"
           compareWith=${places} keyed=${false} /></div>`}
     </div>
-    ${results.length >= query.k && query.k < 500 && html`<p class="centre">
+    ${query.view !== "board" && results.length >= query.k && query.k < 500 && html`<p class="centre">
       <button onClick=${() => change({ ...query, k: Math.min(500, query.k + 60) }, { replace: true })}>More results</button></p>`}
-    <${SelectionBar} results=${results} judge=${canJudge(query) ? judge : null} add=${add} />
+    ${query.view !== "board" && html`<${SelectionBar} results=${results} judge=${canJudge(query) ? judge : null} add=${add} />`}
   </section>`;
 }
 
@@ -106,6 +109,7 @@ function Tools({ query, change }) {
   const names = models.map((m) => [String(m.id), `${m.id} ${m.name}${m.active ? " (active)" : ""}`]);
   const set = (name) => (event) => change({ ...query, [name]: event.target.value });
   return html`<div class="tools">
+    <${Views} query=${query} change=${change} />
     <label>Model <select value=${query.model} onChange=${set("model")}>
       <option value="">the active one</option><option value="plain">plain</option>
       ${names.map(([id, name]) => html`<option key=${id} value=${id}>${name}</option>`)}</select></label>
@@ -120,6 +124,13 @@ function Tools({ query, change }) {
       onClick=${() => change({ ...query, tags: query.tags.filter((t) => t !== tag) })}>tag: ${tag} ×</button>`)}
     <${TagFilter} query=${query} change=${change} />
   </div>`;
+}
+
+const VIEWS = [["", "Ranked"], ["board", "Board"]];
+
+function Views({ query, change }) {
+  return html`<div class="views" role="group" aria-label="View">${VIEWS.map(([view, name]) => html`
+    <button key=${view} aria-pressed=${query.view === view ? "true" : "false"} onClick=${() => change({ ...query, view })}>${name}</button>`)}</div>`;
 }
 
 function TagFilter({ query, change }) {

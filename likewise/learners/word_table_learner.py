@@ -1,0 +1,408 @@
+"""Learning a word table from preferences: a ranking SVM over indicators of (bin, count, count).
+
+The score is linear in the table, so a pair of query and picture is a vector
+
+    psi(q, d)[b, j, l] = tau(q) tau(d) sum of idf_i^2 over words i of bin b
+                         that occur j times in q and l times in d,
+
+and the shared ranking solver learns the table from differences of such vectors.  A free table
+overfits, so words share theirs by how common they are (bins of document frequency), and the
+solution is pulled towards idf^2 for words in both, times the root of their counts (for n = 1
+that is binary idf).  Where it is asked for, each word may depart from its bin's table, pulled
+back towards it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from likewise.learners.word_table import WordTable
+from likewise.solvers.ranking import rank
+from likewise.spaces import Words
+from likewise.types import BadInput, FitReport, FloatArray, IdArray, Index, Preferences
+
+PRICES = (0.3, 1.0, 3.0)
+"""C that are tried where none is given."""
+
+OWN_PAIRS = 1500
+"""Most pairs of query and picture whose words are learned one by one: their Gram matrix is kept."""
+
+
+class WordTableLearner(BaseEstimator):
+    """Learns a :class:`WordTable` from preferences.
+
+    Parameters
+    ----------
+    space
+        Words, levels and the document normaliser.
+    n
+        Counts are truncated here, 1 to the space's levels; None tries all.
+    bins
+        Number of bins of document frequency that share a table.
+    sharing
+        ``"bins"``: words of a bin have one table, times idf^2; ``"words"``: each word
+        departs from its bin's table as far as its own evidence goes.
+    C
+        Price of all broken preferences together; None tries a few.
+    lam
+        Length of the prior: how far it spreads the scores, in margins.
+    power
+        Of the counts in the prior, (j l)^power: .5 is the root, 0 is binary idf.
+    share
+        Of the queries that are held out while n and C are chosen.
+    tol, seed
+        Of the solver, and of every random choice.
+
+    Attributes
+    ----------
+    similarity_
+        The learned :class:`WordTable`.
+    report_
+        A :class:`~likewise.types.FitReport`.
+    """
+
+    def __init__(
+        self,
+        space: Words,
+        *,
+        n: int | None = None,
+        bins: int = 6,
+        sharing: str = "bins",
+        C: float | None = None,
+        lam: float = 2.0,
+        power: float = 0.5,
+        share: float = 0.3,
+        tol: float = 1e-3,
+        seed: int = 0,
+    ) -> None:
+        self.space, self.n, self.bins, self.sharing, self.C = space, n, bins, sharing, C
+        self.lam, self.power, self.share, self.tol, self.seed = lam, power, share, tol, seed
+
+    def fit(self, X: Any, preferences: Preferences, queries: Any = None) -> WordTableLearner:
+        """Learn from preferences between rows of ``X``, histograms of words.
+
+        Parameters
+        ----------
+        X
+            Counts of words, one row a picture.
+        preferences
+            Rows of ``queries`` and of ``X``.
+        queries
+            Counts of the queries; rows of ``X`` where not given.
+        """
+        began = time.perf_counter()
+        self._check()
+        items = self.space.counts(X)
+        asked = items if queries is None else self.space.counts(queries)
+        notes: list[str] = []
+        settings: dict[str, Any] = {"n": self.n or 1, "C": self.C or PRICES[1]}
+        if not len(preferences):
+            notes.append("There is nothing to learn from; binary idf stays as it is.")
+            self.similarity_ = WordTable.binary_idf(self.space)
+            objective = gap = float("nan")
+        else:
+            if self.n is None or self.C is None:
+                settings = self._choose(items, asked, preferences)
+            found = self._solve(items, asked, preferences, **settings)
+            self.similarity_, objective, gap = found
+        count = asked.shape[0]
+        self.report_ = FitReport(
+            method="word table",
+            preferences=len(preferences),
+            queries=count,
+            covered=len(np.unique(preferences.query)) / max(1, count),
+            objective=objective,
+            gap=gap,
+            seconds=time.perf_counter() - began,
+            settings={**settings, "bins": self.bins, "sharing": self.sharing, "lam": self.lam},
+            notes=tuple(notes),
+        )
+        return self
+
+    def _check(self) -> None:
+        if self.sharing not in ("bins", "words"):
+            raise BadInput(f"sharing is 'bins' or 'words', not {self.sharing!r}.")
+        if self.n is not None and not 1 <= self.n <= self.space.levels:
+            raise BadInput(f"n goes from 1 to the space's {self.space.levels}, not {self.n}.")
+        if self.bins < 1 or not self.lam >= 0 or (self.C is not None and not self.C > 0):
+            raise BadInput("bins must be at least 1, lam at least 0 and C above 0.")
+
+    def _choose(
+        self, items: sparse.csr_array, asked: sparse.csr_array, preferences: Preferences
+    ) -> dict[str, Any]:
+        """N and C that honour most preferences of queries that were held out."""
+        ns = range(1, self.space.levels + 1) if self.n is None else [self.n]
+        prices = PRICES if self.C is None else [self.C]
+        rng = np.random.default_rng(self.seed)
+        known = np.unique(preferences.query)
+        out = rng.permutation(known)[: round(self.share * len(known))]
+        held = np.isin(preferences.query, out)
+        best: dict[str, Any] = {"n": min(ns, default=1), "C": PRICES[1] if not self.C else self.C}
+        if held.all() or not held.any():
+            return best
+        most = -1.0
+        for n in ns:
+            for C in prices:
+                made, _, _ = self._solve(items, asked, preferences.where(~held), n=n, C=C)
+                right = _honoured(made, items, asked, preferences.where(held))
+                if right > most:
+                    best, most = {"n": n, "C": C}, right
+        return best
+
+    def _solve(
+        self,
+        items: sparse.csr_array,
+        asked: sparse.csr_array,
+        preferences: Preferences,
+        *,
+        n: int,
+        C: float,
+    ) -> tuple[WordTable, float, float]:
+        bins = frequency_bins(self.space.idf, self.bins)
+        pairs = _Pairs.of(preferences, items.shape[0])
+        args = (self.space, items, asked, pairs)
+        Z = indicators(*args, bins, self.bins, n)
+        spread = Z.std(axis=0)
+        spread = np.where(spread > 1e-9 * max(spread.max(), 1e-300), spread, np.inf)
+        prior = np.zeros((self.bins, n + 1, n + 1))
+        gain = np.arange(1, n + 1) ** self.power
+        prior[:, 1:, 1:] = np.outer(gain, gain)
+        ahead = Z @ prior.ravel()
+        length = self.lam / max(float(ahead.std()), 1e-12)
+        prior, ahead = prior * length, ahead * length
+        # In the scaled coordinates only differences from the prior are learned.
+        scaled = Z / spread
+        target = 1.0 - ahead[pairs.better] + ahead[pairs.worse]
+        price = C / len(preferences)
+        found = rank(
+            scaled, pairs.better, pairs.worse, C=price, weights=preferences.weight,
+            margins=target, tol=self.tol, max_sweeps=400, seed=self.seed,
+        )  # fmt: skip
+        table = prior + (found.w / spread).reshape(prior.shape)
+        if self.sharing == "words":
+            return self._own(args, preferences, table, bins, n, C), found.objective, found.gap
+        return WordTable(self.space, table, bins), found.objective, found.gap
+
+    def _own(
+        self, args: Any, preferences: Preferences, table: FloatArray, bins: IdArray, n: int,
+        C: float,
+    ) -> WordTable:  # fmt: skip
+        """Each word's departure from its bin's table, for words in both, pulled towards none.
+
+        The vectors are long and thin, so the solver gets rows with the same inner products.
+        """
+        space, items, asked, pairs = args
+        if len(pairs.query) > OWN_PAIRS:
+            keep = np.sort(
+                np.random.default_rng(self.seed).permutation(len(preferences))[: OWN_PAIRS // 2]
+            )
+            preferences = preferences.where(keep)
+            pairs = _Pairs.of(preferences, items.shape[0])
+        thin = _own_indicators(space, items, asked, pairs, n)
+        shared = WordTable(space, table, bins)
+        ahead = pairs.scores(shared, items, asked)
+        size = float(np.sqrt(thin.multiply(thin).sum(axis=1).mean())) or 1.0
+        gram = (thin @ thin.T).toarray() / size**2
+        values, axes = np.linalg.eigh(gram)
+        rows = axes * np.sqrt(np.maximum(values, 0))
+        target = 1.0 - ahead[pairs.better] + ahead[pairs.worse]
+        found = rank(
+            rows, pairs.better, pairs.worse, C=C / len(preferences), weights=preferences.weight,
+            margins=target, tol=self.tol, max_sweeps=400, seed=self.seed,
+        )  # fmt: skip
+        each = np.bincount(pairs.better, found.alpha, len(rows))
+        each -= np.bincount(pairs.worse, found.alpha, len(rows))
+        own = np.asarray(thin.T @ each).reshape(space.words, n, n) / size**2
+        whole = table[bins]
+        whole[:, 1:, 1:] += own
+        return WordTable(space, whole, np.arange(space.words))
+
+
+def frequency_bins(idf: FloatArray, count: int) -> IdArray:
+    """Bin of each word by how common it is, common words first, about as many postings in each.
+
+    Words of one idf share a bin; the document frequency is exp(-idf) up to a factor.
+    """
+    _, at = np.unique(idf, return_inverse=True)
+    mass = np.bincount(at, np.exp(-idf))
+    share = (np.cumsum(mass) - mass / 2) / mass.sum()
+    bins: IdArray = np.minimum((share * count).astype(np.int64), count - 1)[at]
+    return bins
+
+
+class _Pairs:
+    """The different pairs of query and picture of preferences, and each preference's two."""
+
+    def __init__(self, query: IdArray, item: IdArray, better: IdArray, worse: IdArray) -> None:
+        self.query, self.item, self.better, self.worse = query, item, better, worse
+
+    @classmethod
+    def of(cls, preferences: Preferences, items: int) -> _Pairs:
+        t = len(preferences)
+        for name, at in (("better", preferences.better), ("worse", preferences.worse)):
+            if t and not 0 <= at.min() <= at.max() < items:
+                raise BadInput(f"A preference names {name} row {at.max()}, but there are {items}.")
+        both = np.concatenate([preferences.better, preferences.worse])
+        codes = np.tile(preferences.query, 2) * items + both
+        unique, place = np.unique(codes, return_inverse=True)
+        return cls(unique // items, unique % items, place[:t], place[t:])
+
+    def scores(
+        self, table: WordTable, items: sparse.csr_array, asked: sparse.csr_array
+    ) -> NDArray[np.float64]:
+        """tau(q) times the table's score of each pair."""
+        codes, side = table.space.encode(items), table.side_columns(items)
+        tau = table.space.tau(asked)
+        out = np.empty(len(self.query))
+        for q in np.unique(self.query):
+            mine = np.flatnonzero(self.query == q)
+            s = table.surrogate(asked[[q]])
+            thin: Any = s.vector
+            rows = self.item[mine]
+            found = (codes[rows] @ thin.T).toarray().ravel() + s.offset
+            out[mine] = tau[q] * (found + sum(c * side[name][rows] for name, c in s.side.items()))
+        return out
+
+
+def indicators(
+    space: Words,
+    items: sparse.csr_array,
+    asked: sparse.csr_array,
+    pairs: _Pairs,
+    bins: IdArray,
+    count: int,
+    n: int,
+) -> NDArray[np.float64]:
+    """Psi of each pair, one row of count x (n + 1) x (n + 1)."""
+    weight = space.idf**2
+    total = np.bincount(bins, weight, count)
+    out = np.zeros((len(pairs.query), count, n + 1, n + 1))
+    out[:, :, 0, 0] = total
+    of_query, of_item = (
+        np.minimum(space.level(x.data), n) if x.nnz else np.zeros(0, np.int64)
+        for x in (asked, items)
+    )
+    _indicate(
+        asked.indptr, asked.indices, of_query, items.indptr, items.indices, of_item,
+        pairs.query, pairs.item, bins, weight, out,
+    )  # fmt: skip
+    scale = space.tau(asked)[pairs.query] * space.tau(items)[pairs.item]
+    return np.asarray(out.reshape(len(out), -1) * scale[:, None])
+
+
+@njit(cache=True, nogil=True)
+def _indicate(
+    q_starts: Any, q_words: Any, q_levels: Any, d_starts: Any, d_words: Any, d_levels: Any,
+    query: Any, item: Any, bins: Any, weight: Any, out: Any,
+) -> None:  # fmt: skip
+    for p in range(query.shape[0]):
+        i, i_end = q_starts[query[p]], q_starts[query[p] + 1]
+        j, j_end = d_starts[item[p]], d_starts[item[p] + 1]
+        while i < i_end or j < j_end:
+            if j == j_end or (i < i_end and q_words[i] < d_words[j]):
+                word, left, right = q_words[i], q_levels[i], 0
+                i += 1
+            elif i == i_end or d_words[j] < q_words[i]:
+                word, left, right = d_words[j], 0, d_levels[j]
+                j += 1
+            else:
+                word, left, right = q_words[i], q_levels[i], d_levels[j]
+                i += 1
+                j += 1
+            b = bins[word]
+            out[p, b, left, right] += weight[word]
+            out[p, b, 0, 0] -= weight[word]
+
+
+def _own_indicators(
+    space: Words, items: sparse.csr_array, asked: sparse.csr_array, pairs: _Pairs, n: int
+) -> sparse.csr_array:
+    """The same for words one by one, those in both only: long, thin rows."""
+    weight = space.idf**2
+    rows, columns, values = [], [], []
+    tau_q, tau_d = space.tau(asked), space.tau(items)
+    for p, (q, d) in enumerate(zip(pairs.query.tolist(), pairs.item.tolist())):
+        left, right = (slice(x.indptr[r], x.indptr[r + 1]) for x, r in ((asked, q), (items, d)))
+        both, i, j = np.intersect1d(
+            asked.indices[left], items.indices[right], assume_unique=True, return_indices=True
+        )
+        a = np.minimum(space.level(asked.data[left][i]), n)
+        b = np.minimum(space.level(items.data[right][j]), n)
+        columns.append((both.astype(np.int64) * n + a - 1) * n + b - 1)
+        values.append(tau_q[q] * tau_d[d] * weight[both])
+        rows.append(np.full(len(both), p))
+    return sparse.csr_array(
+        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
+        shape=(len(pairs.query), space.words * n * n),
+    )
+
+
+def _honoured(
+    made: WordTable, items: sparse.csr_array, asked: sparse.csr_array, preferences: Preferences
+) -> float:
+    """Share of preferences that a table honours."""
+    pairs = _Pairs.of(preferences, items.shape[0])
+    score = pairs.scores(made, items, asked)
+    return float((score[pairs.better] > score[pairs.worse]).mean())
+
+
+def mine(
+    similarity: WordTable,
+    index: Index,
+    counts: sparse.csr_array,
+    relevant: Sequence[IdArray],
+    queries: IdArray,
+    *,
+    per_query: int = 24,
+    hard: float = 0.5,
+    depth: int = 100,
+    seed: int = 0,
+) -> Preferences:
+    """Preferences for queries that have relevant items: against random items and hard ones.
+
+    Parameters
+    ----------
+    similarity, index
+        What finds hard items: irrelevant ones among its first results.  The index's ids are
+        rows of ``counts``.
+    counts
+        Histograms of all items.
+    relevant
+        Rows that are relevant to each of ``queries``.
+    queries
+        Rows of ``counts`` that are asked for.
+    per_query
+        Preferences a query.
+    hard
+        Share of hard ones; all hard ones hurt.
+    depth
+        How far down the results hard ones are looked for.
+    """
+    rng = np.random.default_rng(seed)
+    asked, better, worse = [], [], []
+    for row, good in zip(queries.tolist(), relevant):
+        good = np.setdiff1d(good, [row])
+        if not len(good):
+            continue
+        hits = index.search(similarity.surrogate(counts[[row]]), depth).ids
+        near = np.setdiff1d(hits, np.r_[good, row])
+        others = np.setdiff1d(rng.integers(0, counts.shape[0], 4 * per_query), np.r_[good, row])
+        few = round(hard * per_query) if len(near) else 0
+        drawn = [rng.choice(near, few)] if few else []
+        if len(others):
+            drawn.append(rng.choice(others, per_query - few))
+        bad = np.concatenate(drawn) if drawn else np.zeros(0, np.int64)
+        asked.append(np.full(len(bad), row))
+        better.append(rng.choice(good, len(bad)))
+        worse.append(bad)
+    if not asked:
+        return Preferences.of([], [], [])
+    return Preferences.of(*(np.concatenate(part) for part in (asked, better, worse)))

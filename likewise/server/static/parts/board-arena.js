@@ -1,0 +1,128 @@
+// A board (or its list) and what lies beside it, with one set of keys and acts for both.
+import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { after, distance, nth, nudged, order, standing, towards } from "/static/lib/board.js";
+import { plural } from "/static/lib/format.js";
+import { useKeys } from "/static/lib/keys.js";
+import { pick, selectAll, selectNone, selected } from "/static/lib/selection.js";
+import { Board } from "/static/parts/board.js";
+import { BoardList } from "/static/parts/board-list.js";
+import { AtHand, Favours, Meaning } from "/static/parts/board-side.js";
+import { useThumbnail } from "/static/parts/thumbnail.js";
+
+const NARROW = matchMedia("(max-width: 640px)");
+
+export function useNarrow() {
+  const [narrow, setNarrow] = useState(NARROW.matches);
+  useEffect(() => {
+    const look = () => setNarrow(NARROW.matches);
+    NARROW.addEventListener("change", look);
+    return () => NARROW.removeEventListener("change", look);
+  }, []);
+  return narrow;
+}
+
+// act(step) does something to the board; open(piece) shows it large; children: further buttons.
+export function Arena({ board, act, open, canEnd = true, asList, children }) {
+  const { draft } = board;
+  const pieces = standing(board, draft);
+  const self = useRef(null);
+  const [wanted, setAt] = useState(null);
+  const [spoken, setSpoken] = useState("");
+  const at = pieces.some((p) => p.item === wanted) ? wanted : pieces[0]?.item;
+  const piece = pieces.find((p) => p.item === at);
+  const centred = board.has_centre || draft.query !== null;
+  const list = useNarrow() || asList;
+
+  const names = (ps) => (ps.length === 1 ? ps[0].name : plural(ps.length, "picture"));
+  const tell = (step, ps, what) => { setSpoken(`${names(ps)}: ${what}.`); return act(step); };
+  const place = (ps, way) => {
+    const places = {};
+    let so = draft;
+    // The one that must not be overtaken goes first.
+    const sorted = [...ps].sort((a, b) => way * (distance(b.place) - distance(a.place)));
+    for (const p of sorted) {
+      places[p.item] = nudged(p, way, so);
+      so = after(so, { kind: "move", places: { [p.item]: places[p.item] } });
+    }
+    const ranks = order(so);
+    tell({ kind: "move", places }, ps, ps.length === 1 ? `${nth(ranks.indexOf(ps[0].item) + 1)} nearest of ${ranks.length} moved` : way < 0 ? "closer" : "farther");
+  };
+  const items = (ps) => ps.map((p) => p.item);
+  const simple = (kind, what) => (ps) => { selectNone(); tell({ kind, items: items(ps) }, ps, what); };
+  const acts = {
+    closer: centred ? (ps) => place(ps, -1) : null,
+    farther: centred ? (ps) => place(ps, 1) : null,
+    query: (ps) => { selectNone(); tell({ kind: "query", items: [ps[0].item] }, [ps[0]], "the query now"); },
+    pin: simple("pin", "pinned"),
+    unpin: simple("unpin", "not pinned any more"),
+    discard: centred ? simple("discard", "discarded") : null,
+    aside: simple("aside", "set aside"),
+    restore: simple("restore", "put back"),
+    found: canEnd ? (ps) => act({ kind: "found", items: [ps[0].item] }) : null,
+    open: (ps) => open(ps[0]),
+  };
+  const targets = (one) =>
+    selected.value.has(one.item) ? pieces.filter((p) => !p.centre && selected.value.has(p.item)) : [one];
+
+  const focus = (item) => { setAt(item); self.current.querySelector(`[data-item="${item}"]`)?.focus(); };
+  const inside = () => self.current?.contains(document.activeElement) && document.activeElement.dataset.item;
+  const step = (direction) => () => {
+    if (!piece) return;
+    if (!inside()) { focus(at); return; }
+    if (!list) { focus(towards(pieces, piece, direction).item); return; }
+    const listed = [...pieces].sort((a, b) => distance(a.place) - distance(b.place) || a.item - b.item).map((p) => p.item);
+    const next = listed.indexOf(at) + (direction[0] + direction[1] > 0 ? 1 : -1);
+    focus(listed[Math.max(0, Math.min(listed.length - 1, next))]);
+  };
+  const movable = piece && !piece.centre;
+  const key = (keys, shown, says, name, off) => ({ keys, shown, says, off: off || !acts[name], run: () => acts[name](targets(piece)) });
+  const pinned = piece && draft.pinned.includes(piece.item);
+  useKeys([
+    { keys: ["ArrowRight"], shown: "arrows", says: "to another picture", run: step([1, 0]) },
+    { keys: ["ArrowLeft"], run: step([-1, 0]) },
+    { keys: ["ArrowDown"], run: step([0, 1]) },
+    { keys: ["ArrowUp"], run: step([0, -1]) },
+    key(["c", "+"], "C", "closer to the query", "closer", !movable),
+    key(["f", "-"], "F", "farther from the query", "farther", !movable),
+    key(["q"], "Q", "search from this picture", "query", !movable),
+    key(["p"], "P", "pin the picture, or not", pinned ? "unpin" : "pin", !movable),
+    key(["d"], "D", "discard: farther than all that were moved", "discard", !movable),
+    key(["n"], "N", "not this: out of the way, without judging it", "aside", !movable),
+    key(["z"], "Z", "put the picture back", "restore", !movable),
+    key(["i"], "I", "this is it: found", "found", !piece),
+    key(["v"], "V", "view large", "open", !piece),
+    { keys: ["x"], shown: "X", says: "select the picture, or not", off: !movable, run: () => pick(at, [], { ctrl: true }) },
+    { keys: ["a"], shown: "A", says: "select all", run: () => selectAll(items(pieces.filter((p) => !p.centre))) },
+    { keys: ["Escape"], shown: "Esc", says: "select none", run: selectNone },
+  ]);
+  const label = `Board: ${plural(pieces.length, "picture")}${centred ? ", the nearest to the query in the middle" : ""}`;
+  const shared = { pieces, draft, at, setAt, label };
+  const own = !board.query && board.has_centre && draft.query === null;
+  return html`<div class=${`arena ${list ? "listed" : ""}`} ref=${self}>
+    <div class="arena-main">
+      ${own && list && html`<${Own} origin=${board.origin} />`}
+      ${list
+        ? html`<${BoardList} ...${shared} acts=${acts} />`
+        : html`<div class="board-frame">
+          <${Board} ...${shared} side=${board.side} open=${open}
+            move=${centred ? (places) => { setSpoken(""); act({ kind: "move", places }); } : null} />
+          ${own && html`<${Own} origin=${board.origin} side=${board.side} />`}</div>`}
+    </div>
+    <div class="arena-side">
+      ${children}
+      ${!list && html`<${AtHand} piece=${piece} draft=${draft} acts=${acts} targets=${targets} />`}
+      <${Meaning} board=${board} draft=${draft} pieces=${pieces} restore=${acts.restore} />
+      <${Favours} shares=${board.shares} words=${board.words} />
+    </div>
+    <p class="sr-only" role="status">${spoken}</p>
+  </div>`;
+}
+
+// A query that is no item of the collection: a picture that was brought, a part, or several.
+function Own({ origin, side }) {
+  const first = (origin.examples || []).find((e) => (e.weight ?? 1) > 0) || {};
+  const src = useThumbnail(first);
+  if (!src) return null;
+  const style = side ? { width: `${112 * side}%` } : null;
+  return html`<img class=${side ? "piece query own" : "own-row"} style=${style} src=${src} alt="the picture you search with" />`;
+}

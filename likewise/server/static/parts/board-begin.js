@@ -1,0 +1,91 @@
+// The start of a target search: representatives, a random hundred, words, an own picture; and
+// the searches that were left open.
+import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { useSignal } from "/static/lib/signal.js";
+import { call } from "/static/lib/api.js";
+import { ago, plural } from "/static/lib/format.js";
+import { status, ticks } from "/static/lib/news.js";
+import { Link } from "/static/lib/router.js";
+import { begin, note, show } from "/static/lib/target.js";
+import { complain, say, unsay } from "/static/lib/toasts.js";
+import { Gallery } from "/static/parts/board-gallery.js";
+
+const FIRST = 40;
+const SIZES = [20, 30, 40, 50];
+const stored = () => (SIZES.includes(Number(localStorage.getItem("likewise-board"))) ? Number(localStorage.getItem("likewise-board")) : 30);
+
+export function Begin() {
+  const at = useSignal(status);
+  const changed = useSignal(ticks.collection);
+  const [pictures, setPictures] = useState([]);
+  const [shown, setShown] = useState(stored());
+  const [busy, setBusy] = useState(false);
+  const file = useRef(null);
+  useEffect(() => { call(`/representatives?count=${FIRST}`).then((page) => setPictures(page.items)).catch(() => {}); }, [changed]);
+  useEffect(() => localStorage.setItem("likewise-board", shown), [shown]);
+
+  const start = async (asked, then) => {
+    setBusy(true);
+    try {
+      const board = await begin({ shown, ...asked });
+      if (then) await note(board, then);
+      show(board.session, board.round);
+    } catch (error) {
+      complain(error);
+      setBusy(false);
+    }
+  };
+  const first = pictures.map((p) => p.item);
+  const words = (event) => {
+    event.preventDefault();
+    const text = event.target.elements.text.value.trim();
+    if (text) start({ query: { text } });
+  };
+  const own = async (event) => {
+    const chosen = event.target.files[0];
+    event.target.value = "";
+    if (!chosen) return;
+    const working = say("Looking at your picture …", { lasting: 0 });
+    try {
+      const { upload } = await call("/uploads", { raw: chosen });
+      await start({ query: { examples: [{ upload }] } });
+    } catch (error) { complain(error); } finally { unsay(working); }
+  };
+  if (at && !at.findable) {
+    return html`<section class="target"><h1>Target</h1><div class="empty"><h2>Nothing to search yet</h2>
+      <p>Index some pictures first; look for new ones under <${Link} to="/jobs">Jobs<//>.</p></div></section>`;
+  }
+  return html`<section class="target begin">
+    <h1>Find one picture that you have in mind</h1>
+    <p class="soft hint">Choose the picture below that is closest to it. Then arrange a few pictures by how near they
+      are, and the next board follows.</p>
+    <div class="tools">
+      <button disabled=${busy} onClick=${() => start({ begin: "random" })}>A random hundred</button>
+      <form class="search" onSubmit=${words}><input name="text" type="search" aria-label="Begin with words" placeholder="Begin with words" maxlength="2000" autocomplete="off" />
+        <button disabled=${busy}>Begin</button></form>
+      <button disabled=${busy} onClick=${() => file.current.click()}>Begin with a picture …</button>
+      <input ref=${file} type="file" accept="image/*" hidden aria-hidden="true" tabindex="-1" onChange=${own} />
+      <label>Pictures on a board <select value=${shown} onChange=${(e) => setShown(Number(e.target.value))}>
+        ${SIZES.map((n) => html`<option key=${n} value=${n}>${n}</option>`)}</select></label>
+    </div>
+    <${Open} />
+    <h2>Which is closest to the one you look for?</h2>
+    <${Gallery} pictures=${pictures} busy=${busy} label="Pictures that stand for the collection"
+      choose=${(p) => start({ first, choose: p.item })} found=${(p) => start({ first }, { kind: "found", items: [p.item] })} />
+  </section>`;
+}
+
+const began = ({ origin }) =>
+  origin.text ? `“${origin.text}”` : origin.examples?.length ? "a picture" : origin.begin === "random" ? "a random hundred" : origin.listed ? "chosen pictures" : "representatives";
+
+function Open() {
+  const [list, setList] = useState([]);
+  useEffect(() => { call("/sessions?limit=6").then((page) => setList(page.sessions)).catch(() => {}); }, []);
+  if (!list.length) return null;
+  const open = list.filter((s) => s.state === "open" && s.rounds > 0);
+  return html`<p class="open-searches">
+    ${open.length > 0 && html`<b>Go on with: </b>`}
+    ${open.map((s) => html`<${Link} key=${s.session} to="/target" params=${new URLSearchParams({ session: s.session })}>search ${s.session}
+      <span class="soft"> from ${began(s)}, ${plural(s.rounds, "round")}, ${ago(s.started)}</span><//> `)}
+    <a href="/api/v1/steps.csv" download>Times of all searches as CSV</a></p>`;
+}

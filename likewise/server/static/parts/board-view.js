@@ -1,0 +1,38 @@
+// The board as a view of results: look at them, and begin a target search by doing something.
+import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { call, isAbort } from "/static/lib/api.js";
+import { asked } from "/static/lib/query.js";
+import { begin, note, show } from "/static/lib/target.js";
+import { complain } from "/static/lib/toasts.js";
+import { Arena } from "/static/parts/board-arena.js";
+
+const MOST = 40;
+
+export function BoardView({ query, results, open }) {
+  const [board, setBoard] = useState(null);
+  const own = query.examples.filter((e) => e.weight > 0 && !e.crop).map((e) => e.item);
+  const first = results.map((r) => r.item).filter((i) => !(own.length === 1 && own.includes(i))).slice(0, MOST);
+  const wish = { query: asked(query), first };
+  const name = JSON.stringify(wish);
+  useEffect(() => {
+    if (!first.length) return undefined;
+    const stop = new AbortController();
+    call("/boards", { body: wish, abort: stop.signal })
+      .then((found) => setBoard({ ...found, origin: { examples: query.examples } }))
+      .catch((error) => isAbort(error) || complain(error));
+    return () => stop.abort();
+  }, [name]);
+  if (!board || !first.length) return html`<p class="soft">Laying out the board …</p>`;
+  // The first thing done begins a search with this very board; it goes on from there.
+  const act = async (step) => {
+    try {
+      const begun = await begin(wish);
+      await note(begun, step);
+      show(begun.session, begun.round);
+    } catch (error) { complain(error); }
+  };
+  return html`<${Arena} board=${board} act=${act} open=${open} canEnd=${false}>
+    <p class="soft">${board.has_centre
+      ? "Drag pictures closer or farther: that begins a search for the one you have in mind, from here."
+      : "Press Q on the picture that is closest to what you want: that begins a search from here."}</p><//>`;
+}

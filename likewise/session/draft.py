@@ -1,0 +1,155 @@
+"""What a person has done to a board so far: its steps, folded into one draft of the round.
+
+Every step is written down as it happens, so a draft outlives a reload and a restart.  An undo is
+a step too: it takes the latest one that still stands back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, get_args
+
+from likewise.session.settings import Place
+from likewise.types import BadInput
+
+Kind = Literal[
+    "move", "discard", "aside", "pin", "unpin", "restore", "query", "found", "give_up"
+]  # fmt: skip
+KINDS: tuple[str, ...] = get_args(Kind)
+"""Steps that change the draft; others (``look``, ``next``, ...) only say what happened when."""
+
+
+class Done(Protocol):
+    """A step as it was written down."""
+
+    @property
+    def kind(self) -> str:
+        """What was done."""
+        ...
+
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        """To which items, and where they were put."""
+        ...
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The board as the person left it.
+
+    Attributes
+    ----------
+    moved
+        Where each moved picture was put; its distance to the centre is what counts.
+    discarded
+        Pictures farther than every moved one.
+    aside
+        Pictures that are not it and out of the way; that says nothing about how near they are.
+    pinned
+        Pictures that stay for the next board.
+    query
+        The picture that was chosen as the next query, if one was.
+    ending
+        ``found`` or ``give up`` once the person said so; the question whether others may learn
+        from the session is open then.
+    target
+        The picture that was looked for, once it is found.
+    """
+
+    moved: Mapping[int, Place] = field(default_factory=dict)
+    discarded: tuple[int, ...] = ()
+    aside: tuple[int, ...] = ()
+    pinned: tuple[int, ...] = ()
+    query: int | None = None
+    ending: Literal["", "found", "give up"] = ""
+    target: int | None = None
+
+    def after(self, kind: str, payload: Mapping[str, Any]) -> Draft:
+        """The draft after one more step."""
+        items = [int(item) for item in payload.get("items", ())]
+        places = {int(i): (float(p[0]), float(p[1])) for i, p in payload.get("places", {}).items()}
+        now = replace(self, ending="", target=None)
+        if kind == "move":
+            return replace(now._without(places, pins=False), moved={**self.moved, **places})
+        if kind == "discard":
+            clear = now._without(items)
+            return replace(clear, discarded=(*clear.discarded, *items))
+        if kind == "aside":
+            clear = now._without(items)
+            return replace(clear, aside=(*clear.aside, *items))
+        if kind == "pin":
+            kept = replace(
+                now,
+                discarded=_less(self.discarded, items),
+                aside=_less(self.aside, items),
+            )
+            return replace(kept, pinned=(*_less(self.pinned, items), *items))
+        if kind == "unpin":
+            return replace(now, pinned=_less(self.pinned, items))
+        if kind == "restore":
+            return now._without(items, pins=False)
+        if kind == "query":
+            return replace(now._without(items, pins=False), query=items[0])
+        if kind == "found":
+            return replace(self, ending="found", target=items[0])
+        if kind == "give_up":
+            return replace(self, ending="give up", target=None)
+        raise BadInput(f"A step is one of {', '.join(KINDS)}, not {kind!r}.")
+
+    def within(self, items: Collection[int]) -> Draft:
+        """The draft without pictures that are no longer there."""
+        gone = [
+            item
+            for item in (*self.moved, *self.discarded, *self.aside, *self.pinned)
+            if item not in items
+        ]
+        kept = self._without(gone)
+        if self.query is not None and self.query not in items:
+            kept = replace(kept, query=None)
+        if self.target is not None and self.target not in items:
+            kept = replace(kept, ending="", target=None)
+        return kept
+
+    def _without(self, items: Iterable[int], *, pins: bool = True) -> Draft:
+        gone = set(items)
+        return replace(
+            self,
+            moved={item: place for item, place in self.moved.items() if item not in gone},
+            discarded=_less(self.discarded, gone),
+            aside=_less(self.aside, gone),
+            pinned=_less(self.pinned, gone) if pins else self.pinned,
+        )
+
+
+def _less(items: tuple[int, ...], gone: Collection[int]) -> tuple[int, ...]:
+    return tuple(item for item in items if item not in gone)
+
+
+def standing(steps: Iterable[Done]) -> list[Done]:
+    """The steps of a round that change its draft and were not taken back."""
+    stack: list[Done] = []
+    for step in steps:
+        if step.kind in KINDS:
+            stack.append(step)
+        elif step.kind == "undo" and stack:
+            stack.pop()
+    return stack
+
+
+def fold(steps: Iterable[Done], pinned: Sequence[int] = ()) -> Draft:
+    """The draft that the steps of a round make; pins of the round before still hold.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Step
+    >>> moved = Step(kind="move", payload={"places": {"7": [0.5, 0.4]}})
+    >>> fold([moved]).moved
+    {7: (0.5, 0.4)}
+    >>> fold([moved, Step(kind="undo", payload={})]).moved
+    {}
+    """
+    draft = Draft(pinned=tuple(pinned))
+    for step in standing(steps):
+        draft = draft.after(step.kind, step.payload)
+    return draft
