@@ -26,7 +26,7 @@ from likewise.session.moves import check_moves, ordered
 from likewise.session.scan import best_unseen, nearness, unseen
 from likewise.session.settings import Board, Place, Settings
 from likewise.session.start import random_hundred, representatives
-from likewise.session.target_filter import MISTAKES, POWERS, Posterior, TargetFilter
+from likewise.session.target_filter import Posterior, TargetFilter, views_of
 from likewise.types import BadInput, FloatArray, IdArray, NotFound, as_vector
 
 
@@ -367,23 +367,9 @@ class TargetSession:
     def _posterior(self, branch: Branch, weights: FloatArray) -> Posterior:
         x = self._holdings.vectors
         if self._filter is None or self._filter[0] is not x:
-            blocks = self._holdings.blocks
-            views = {name: only(self._scale, blocks, (name,)) for name in blocks}
-            views = {name: view for name, view in views.items() if view.any()}
-            if not self.settings.views:
-                views = {}
-            if len(views) > 1:
-                views["all blocks"] = self._scale
-            if self._kept is not None and self.settings.views:
-                views["kept sessions"] = self._kept
-            power, mistake = self.settings.power, self.settings.mistake
-            made = TargetFilter(
-                x,
-                views,
-                powers=POWERS if power is None else (power,),
-                mistakes=MISTAKES if mistake is None else (mistake,),
-            )
-            self._filter = (x, made)
+            told = self.settings
+            views = views_of(self._scale, self._holdings.blocks, self._kept) if told.views else {}
+            self._filter = (x, TargetFilter.of(x, views, told.power, told.mistake))
         seen = rows_of(self._holdings, sorted(branch.seen))
         return self._filter[1].posterior(branch.choices, weights, seen[seen >= 0])
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from likewise.session.learning import only
 from likewise.session.scan import in_chunks, squared_distances
 from likewise.types import FloatArray, IdArray
 
@@ -98,6 +99,19 @@ class Posterior(NamedTuple):
     views: dict[str, float]
 
 
+def views_of(
+    scale: FloatArray, blocks: Mapping[str, slice], kept: FloatArray | None
+) -> dict[str, FloatArray]:
+    """Views beside the learned metric: each block alone, all alike, what kept sessions teach."""
+    alone = {name: only(scale, blocks, (name,)) for name in blocks}
+    views = {name: view for name, view in alone.items() if view.any()}
+    if len(views) > 1:
+        views["all blocks"] = scale
+    if kept is not None:
+        views["kept sessions"] = kept
+    return views
+
+
 class TargetFilter:
     """Keeps the posterior over items while choices come in.
 
@@ -128,6 +142,22 @@ class TargetFilter:
         self._mistakes = np.asarray(mistakes, np.float32)
         self._budget = budget
         self._sums: dict[str, _Sum] = {}
+
+    @classmethod
+    def of(
+        cls,
+        vectors: FloatArray,
+        views: Mapping[str, FloatArray],
+        power: int | None = None,
+        mistake: float | None = None,
+    ) -> TargetFilter:
+        """A filter with one rule, or with all of them where nothing is given."""
+        return cls(
+            vectors,
+            views,
+            powers=POWERS if power is None else (power,),
+            mistakes=MISTAKES if mistake is None else (mistake,),
+        )
 
     def posterior(
         self, choices: Sequence[Choice], weights: FloatArray, seen: IdArray | None = None
