@@ -25,23 +25,33 @@ Controls, because a lucky scale looks like learning: uniform weights without lea
 method on shuffled orders, random pictures, texture only, the user's own metric from the start, and
 from the second round on.
 
+Each row is kept in the cache folder as soon as it is done, so a run that was stopped goes on where
+it was; ``--fresh`` computes all of them anew.
+
 The paper had 10,009 pictures of another choice from Corel, and a texture feature that we have from
 its description only.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
+import json
+import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 
-from experiments.photo_features import photo_features
+from experiments.photo_features import cache_folder, photo_features
 from experiments.report import Report, run
 from likewise.evaluation.users import SimulatedUser, share_found
 from likewise.learners.metric import balanced_scale
 from likewise.session import ArrayHoldings, Settings, simulate
+from likewise.session.controls import Shuffled, at_random
+from likewise.session.target_filter import RULE
 from likewise.types import FloatArray, IdArray
 
 SIZES = (10, 20, 5, 30, 40, 50)
@@ -71,6 +81,7 @@ OTHERS = (
 """Methods that meet users who are mistaken, or who judge by what the metric cannot see."""
 
 KEEPS_QUERY = ("accumulated, old query may stay", "filter, learned metric only", "default")
+FILTER_ONLY = ("views", "power", "mistake")
 METHODS = (*LEARN, *FIXED, "random")
 SHOWN = {
     "default": "default (target filter)",
@@ -87,30 +98,24 @@ class Setting(NamedTuple):
     sessions: int
     most: int
     seed: int
-
-
-class Shuffled(SimulatedUser):
-    """The paper's user whose orders say nothing."""
-
-    def order(self, query: int, shown: IdArray, rng: np.random.Generator) -> IdArray:
-        """The shown pictures in any order."""
-        return rng.permutation(shown[shown != query])
+    keep: bool
+    fresh: bool
 
 
 def main(report: Report) -> None:
     setting = load(report)
     sizes = SIZES[:2] if report.quick else SIZES
-    cells = [
+    papers = [(method, n, "colour", 0.0) for n in sizes for method in METHODS]
+    others = [
         (method, n, user, mistakes)
         for n in sizes[:2]
         for user, mistakes in (("colour", 0.3), ("deep", 0.0))
         for method in OTHERS
     ]
-    cells += [(method, n, "colour", 0.0) for n in sizes for method in METHODS]
-    jobs = 1 if report.quick else 2
+    cells = papers[: 2 * len(METHODS)] + others + papers[2 * len(METHODS) :]
     curves: dict[tuple[str, int], IdArray] = {}
-    done = joblib.Parallel(n_jobs=jobs, return_as="generator")(
-        joblib.delayed(searched)(setting, *cell) for cell in cells
+    done = joblib.Parallel(n_jobs=report.settings.get("jobs", 1), return_as="generator")(
+        joblib.delayed(kept_row)(setting, *cell) for cell in cells
     )
     for (method, n, user, mistakes), rounds in zip(cells, done):
         share, low, high = share_found(rounds, 10)
@@ -148,13 +153,46 @@ def load(report: Report) -> Setting:
         4 if small else 300,
         10 if small else 50,
         report.seed,
+        not small,
+        bool(report.settings.get("fresh")),
     )
+
+
+def kept_row(setting: Setting, method: str, n: int, user: str, mistakes: float) -> IdArray:
+    """:func:`searched`, kept in the cache folder under all that the row depends on."""
+    if not setting.keep:
+        return searched(setting, method, n, user, mistakes)
+    told = asdict(settings_of(method, n))
+    if not told["use_filter"]:
+        told = {name: one for name, one in told.items() if name not in FILTER_ONLY}
+    about = {
+        "row": (method, n, user, mistakes, setting.sessions, setting.most, setting.seed),
+        "settings": told,
+        "rule": RULE if told["use_filter"] else "",
+        "vectors": hashlib.sha256(setting.low.tobytes() + setting.deep.tobytes()).hexdigest(),
+    }
+    key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
+    file = cache_folder() / f"han_corel-{key}.npy"
+    if file.exists() and not setting.fresh:
+        done: IdArray = np.load(file, allow_pickle=False)
+        return done
+    rounds = searched(setting, method, n, user, mistakes)
+    aside = file.with_name(f".{key}.{os.getpid()}.npy")
+    np.save(aside, rounds, allow_pickle=False)
+    os.replace(aside, file)
+    return rounds
+
+
+def settings_of(method: str, n: int) -> Settings:
+    """How the sessions of a method learn and show."""
+    return Settings(shown=n, **LEARN.get(method, {"use_filter": False}))
 
 
 def searched(setting: Setting, method: str, n: int, user: str, mistakes: float) -> IdArray:
     """The round in which each search found its target."""
     if method == "random":
-        return _random(setting, n)
+        told = {"sessions": setting.sessions, "most": setting.most, "seed": setting.seed}
+        return at_random(len(setting.low), n, **told).rounds
     holdings = ArrayHoldings(setting.low, {"colour": COLOUR, "texture": TEXTURE})
     if method == "default":
         both = np.hstack([setting.low, setting.deep])
@@ -173,12 +211,11 @@ def searched(setting: Setting, method: str, n: int, user: str, mistakes: float) 
         start = later = only["colour"]
     elif method == "texture first, then ideal":
         later = only["colour"]
-    settings = Settings(shown=n, **LEARN.get(method, {"use_filter": False}))
-    person = Shuffled if method == "shuffled orders" else SimulatedUser
+    person = SimulatedUser(setting.views[user], mistakes=mistakes)
     return simulate(
         holdings,
-        person(setting.views[user], mistakes=mistakes),
-        settings=settings,
+        Shuffled(person) if method == "shuffled orders" else person,
+        settings=settings_of(method, n),
         sessions=setting.sessions,
         most=setting.most,
         may_keep_query=method in KEEPS_QUERY,
@@ -186,13 +223,6 @@ def searched(setting: Setting, method: str, n: int, user: str, mistakes: float) 
         learn=None if later is None else lambda orders, before: (later, ()),
         seed=setting.seed,
     ).rounds
-
-
-def _random(setting: Setting, n: int) -> IdArray:
-    """Every picture is as likely in every place of a random order of all others."""
-    rng = np.random.default_rng(setting.seed)
-    place = rng.integers(0, len(setting.low) - 1, setting.sessions)
-    return np.minimum(place // n + 1, setting.most + 1)
 
 
 def draw(report: Report, curves: dict[tuple[str, int], IdArray], most: int) -> None:
@@ -226,5 +256,10 @@ def draw(report: Report, curves: dict[tuple[str, int], IdArray], most: int) -> N
     pyplot.close("all")
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
+    parser.add_argument("--fresh", action="store_true", help="compute kept rows anew")
+
+
 if __name__ == "__main__":
-    run("han_corel", main, __doc__)
+    run("han_corel", main, __doc__, options=options)

@@ -71,6 +71,16 @@ def next_(
     discard: Annotated[
         str, typer.Option("--discard", "-x", help="Items that are far off, with commas.")
     ] = "",
+    pin: Annotated[
+        str, typer.Option("--pin", "-p", help="Items to keep on the board, with commas.")
+    ] = "",
+    round: Annotated[
+        int | None,
+        typer.Option("--round", "-r", help="Go on from this round (undo, branch), not the last."),
+    ] = None,
+    another: Annotated[
+        bool, typer.Option("--another", help="Only show another hundred pictures at random.")
+    ] = False,
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
@@ -81,10 +91,15 @@ def next_(
     """
     from likewise.session import collection as target
 
-    moved, discarded = _numbers(order), _numbers(discard)
+    moved, discarded, pinned = _numbers(order), _numbers(discard), _numbers(pin)
+    if another and (query is not None or moved or discarded or pinned):
+        raise BadInput("--another takes no query and no moves; it shows a hundred at random.")
     with opened(where, data, write=True) as collection:
-        search = target.resume(collection, session)
-        search.next(query=query, moved=moved, discarded=discarded)
+        search = target.resume(collection, session, round)
+        if another:
+            search.another_hundred()
+        else:
+            search.next(query=query, moved=moved, discarded=discarded, pinned=pinned)
         _show(collection, search, as_json)
 
 
@@ -219,8 +234,15 @@ def simulate(
     sessions: Annotated[int, typer.Option(help="How many searches.")] = 50,
     shown: Shown = 20,
     mistakes: Annotated[float, typer.Option(help="Share of mistaken choices.")] = 0.0,
+    jitter: Annotated[float, typer.Option(help="Noise of the orders; 0 is a perfect order.")] = 0.0,
+    moves: Annotated[
+        int | None, typer.Option(help="Pictures put in order a round; all of them unless given.")
+    ] = None,
     block: Annotated[str, typer.Option(help="The block that the simulated person judges by.")] = "",
     rounds: Annotated[int, typer.Option(help="Most rounds.")] = 10,
+    controls: Annotated[
+        bool, typer.Option("--controls", help="Also without learning, at random, and so on.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     where: Where = None,
     data: Data = None,
@@ -228,31 +250,52 @@ def simulate(
 ) -> None:
     """Let a simulated person search this collection; print the share found by each round.
 
-    Example: likewise session simulate --block colour --mistakes 0.3
+    Example: likewise session simulate --block colour --mistakes 0.3 --controls
     """
     from likewise.evaluation.users import SimulatedUser, share_found
-    from likewise.session import Settings
+    from likewise.session import Settings, simulate_with_controls
     from likewise.session import simulate as run
     from likewise.session.collection import CollectionHoldings
 
+    settings = Settings(shown=shown)
     with opened(where, data) as collection, progress_bar("Searching", "searches") as tell:
         holdings = CollectionHoldings(collection)
-        blocks = holdings.blocks
-        if block and block not in blocks:
-            raise BadInput(f"This collection has no block {block!r}; it has {', '.join(blocks)}.")
-        view = holdings.vectors[:, blocks[block]] if block else holdings.vectors
-        result = run(
-            holdings,
-            SimulatedUser(view, mistakes=mistakes),
-            settings=Settings(shown=shown),
-            sessions=sessions,
-            most=rounds,
-            progress=tell,
-            seed=seed,
-        )
-    rows = [(by, *share_found(result.rounds, by)) for by in range(1, rounds + 1)]
+        view, ideal = _judged_by(holdings, block)
+        person = SimulatedUser(view, mistakes=mistakes, jitter=jitter, moves=moves)
+        if controls:
+            found = simulate_with_controls(
+                holdings, person, settings=settings, ideal=ideal, sessions=sessions, most=rounds,
+                progress=lambda name, done, total: tell(done, total), seed=seed,
+            )  # fmt: skip
+        else:
+            found = {
+                "default": run(
+                    holdings, person, settings=settings, sessions=sessions, most=rounds,
+                    progress=tell, seed=seed,
+                )
+            }  # fmt: skip
+    rows = [
+        (method, by, *share_found(one.rounds, by))
+        for method, one in found.items()
+        for by in range(1, rounds + 1)
+    ]
     if as_json:
-        emit([{"round": b, "found": f, "low": lo, "high": hi} for b, f, lo, hi in rows])
-    else:
-        cells = [[b, f"{f:.2f}", f"{lo:.2f} - {hi:.2f}"] for b, f, lo, hi in rows]
-        table("", ["round", "found", "95 %"], cells)
+        names = ("method", "round", "found", "low", "high")
+        emit([dict(zip(names, row)) for row in rows])
+        return
+    cells = [[name, by, f"{f:.2f}", f"{lo:.2f} - {hi:.2f}"] for name, by, f, lo, hi in rows]
+    table("", ["method", "round", "found", "95 %"], cells)
+
+
+def _judged_by(holdings: Any, block: str) -> tuple[Any, Any]:
+    """What the simulated person sees, and the metric that sees the same."""
+    import numpy as np
+
+    blocks, vectors = holdings.blocks, holdings.vectors
+    if not block:
+        return vectors, np.ones(vectors.shape[1])
+    if block not in blocks:
+        raise BadInput(f"This collection has no block {block!r}; it has {', '.join(blocks)}.")
+    ideal = np.zeros(vectors.shape[1])
+    ideal[blocks[block]] = 1.0
+    return vectors[:, blocks[block]], ideal

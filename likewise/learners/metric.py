@@ -178,6 +178,7 @@ def solve_scaled(
     *,
     C: float = PRICE,
     pull: bool = False,
+    prior: Any = None,
     confidence: Any = None,
     signed: bool = False,
     alpha: Any = None,
@@ -193,18 +194,20 @@ def solve_scaled(
         What each dimension's squared differences are multiplied by while learning.
     start
         Weights (for vectors as they are) to fall back on, and the prior where ``pull``.
+    prior
+        Weights (for vectors as they are) to regularise towards instead.
     """
-    used = scale > 0
-    prior = None
-    if pull:
-        prior = np.divide(start, scale, out=np.zeros_like(scale), where=used)
+    near_to = start if pull and prior is None else prior
+    base = None
+    if near_to is not None:
+        base = np.divide(near_to, scale, out=np.zeros_like(scale), where=scale > 0)
     fit = learn_metric(
         np.asarray(D, dtype=np.float64) * scale,
         near,
         far,
         C=C,
         weights=confidence,
-        prior=prior,
+        prior=base,
         signed=signed,
         alpha=alpha,
         tol=tol,

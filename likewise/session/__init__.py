@@ -1,10 +1,11 @@
 """Target search: rounds, drags to orderings, learned metric, next round."""
 
+from likewise.session.controls import simulate_with_controls
 from likewise.session.holdings import ArrayHoldings, Holdings, MemoryRounds, Rounds
+from likewise.session.kept import Kept, kept_metrics
 from likewise.session.session import TargetSession
 from likewise.session.settings import Board, Settings
 from likewise.session.simulate import Simulated, simulate
-from likewise.session.start import Kept, kept_metrics
 
 __all__ = [
     "ArrayHoldings",
@@ -18,4 +19,5 @@ __all__ = [
     "TargetSession",
     "kept_metrics",
     "simulate",
+    "simulate_with_controls",
 ]

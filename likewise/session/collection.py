@@ -10,9 +10,9 @@ import numpy as np
 from likewise.collection import Collection
 from likewise.collection.snapshot import Snapshot
 from likewise.session.holdings import Rounds
+from likewise.session.kept import kept_metrics
 from likewise.session.session import TargetSession
 from likewise.session.settings import Settings
-from likewise.session.start import kept_metrics
 from likewise.types import FloatArray, IdArray, NotFound, QueryRef
 
 

@@ -27,27 +27,40 @@ Learn = Callable[[Sequence[Order], FloatArray], tuple[FloatArray, tuple[str, ...
 """(orders, latest last; the metric so far) -> (the new metric, notes)."""
 
 
-def metric_learner(scale: FloatArray, blocks: Mapping[str, slice], settings: Settings) -> Learn:
-    """The learner of the settings: weights on the balanced scale, of the blocks it may use."""
+def metric_learner(
+    scale: FloatArray,
+    blocks: Mapping[str, slice],
+    settings: Settings,
+    prior: FloatArray | None = None,
+) -> Learn:
+    """The learner of the settings: weights on the balanced scale, of the blocks it may use.
+
+    ``prior`` is a metric that is known to serve here, and that the learned one stays close to.
+    """
     own = only(scale, blocks, settings.learn_on)
 
     def learn(orders: Sequence[Order], before: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
         used = orders if settings.accumulate else orders[-1:]
-        rows, near, far = stacked(used, settings.pairs)
-        _, weights, notes = solve_scaled(
-            rows,
-            near,
-            far,
-            own,
-            before,
-            C=settings.C,
-            pull=settings.pull,
-            signed=settings.signed,
-            tol=1e-4,
-        )
-        return weights, notes
+        return from_orders(used, own, before, settings, prior=before if settings.pull else prior)
 
     return learn
+
+
+def from_orders(
+    orders: Sequence[Order],
+    scale: FloatArray,
+    before: FloatArray,
+    settings: Settings | None = None,
+    *,
+    prior: FloatArray | None = None,
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """The metric that keeps the orders, and notes; ``before`` where none does."""
+    told = settings or Settings()
+    rows, near, far = stacked(orders, told.pairs)
+    _, weights, notes = solve_scaled(
+        rows, near, far, scale, before, C=told.C, prior=prior, signed=told.signed, tol=1e-4
+    )
+    return weights, notes
 
 
 def stacked(

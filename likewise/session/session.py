@@ -20,11 +20,12 @@ from likewise.session.branch import Branch
 from likewise.session.clock import Clock
 from likewise.session.explain import block_shares, in_words, mean_spread
 from likewise.session.holdings import Holdings, Recorded, Rounds, rows_of
+from likewise.session.kept import Kept, inherited
 from likewise.session.learning import Learn, metric_learner, only
 from likewise.session.scan import best_unseen, nearness, unseen
 from likewise.session.settings import Board, Place, Settings
-from likewise.session.start import Kept, inherited, random_hundred, representatives
-from likewise.session.target_filter import Posterior, TargetFilter
+from likewise.session.start import random_hundred, representatives
+from likewise.session.target_filter import MISTAKES, POWERS, Posterior, TargetFilter
 from likewise.types import BadInput, FloatArray, IdArray, NotFound, as_vector
 
 
@@ -58,7 +59,11 @@ class TargetSession:
         self._spread = mean_spread(holdings.vectors)
         self._vector = None if begun["vector"] is None else np.asarray(begun["vector"], np.float32)
         self._seed = int(begun["seed"])
-        self._learn = learn or metric_learner(self._scale, holdings.blocks, self.settings)
+        lent = begun.get("kept")
+        self._kept = None if lent is None else np.asarray(lent, np.float64)
+        self._learn = learn or metric_learner(
+            self._scale, holdings.blocks, self.settings, self._kept
+        )
         self._filter: tuple[Any, TargetFilter] | None = None
         self._known: tuple[int, Branch | None] = (0, None)
         self.board: Board
@@ -99,8 +104,8 @@ class TargetSession:
         weights
             Metric to begin with; every block has the same say unless given.
         kept
-            Metrics of kept sessions (:func:`~likewise.session.start.kept_metrics`); the nearest
-            ones make the metric to begin with.
+            Kept sessions (:func:`~likewise.session.kept.kept_metrics`); the nearest ones make the
+            metric to begin with and to stay close to, if it foretells their orders.
         origin
             What it began with, for people to read later; it is written down as it is.
         learn
@@ -122,7 +127,9 @@ class TargetSession:
             scale = np.ones(dim)
         equal = only(scale, holdings.blocks, chosen.learn_on)
         at = own if query is None else holdings.vectors[rows_of(holdings, [query])[0]]
-        opening = inherited(kept, at, equal) if weights is None else as_vector(weights, dim=dim)
+        lent = inherited(kept, at, equal) if weights is None else None
+        opening = equal if weights is None else as_vector(weights, dim=dim)
+        opening = opening if lent is None else lent
         begun = rounds.start(
             "target",
             person=person,
@@ -130,6 +137,7 @@ class TargetSession:
                 "settings": asdict(chosen),
                 "scale": scale.tolist(),
                 "start": np.asarray(opening, np.float64).tolist(),
+                "kept": None if lent is None else lent.tolist(),
                 "vector": None if own is None else own.tolist(),
                 "seed": seed,
                 "origin": dict(origin or {}),
@@ -294,6 +302,7 @@ class TargetSession:
             "rounds": self.board.depth + 1,
             "kept": bool(keep),
             "query": item if item is not None else self.board.query,
+            "round": self.board.round,
             "weights": self.board.weights.tolist(),
         }
         self._rounds.finish(self.number, outcome, abandoned=item is None)
@@ -383,9 +392,18 @@ class TargetSession:
                 views = {}
             if len(views) > 1:
                 views["all blocks"] = self._scale
-            made = TargetFilter(x, views, power=self.settings.power, mistake=self.settings.mistake)
+            if self._kept is not None and self.settings.views:
+                views["kept sessions"] = self._kept
+            power, mistake = self.settings.power, self.settings.mistake
+            made = TargetFilter(
+                x,
+                views,
+                powers=POWERS if power is None else (power,),
+                mistakes=MISTAKES if mistake is None else (mistake,),
+            )
             self._filter = (x, made)
-        return self._filter[1].posterior(branch.choices, weights)
+        seen = rows_of(self._holdings, sorted(branch.seen))
+        return self._filter[1].posterior(branch.choices, weights, seen[seen >= 0])
 
     def _nearest(
         self, query: int | None, weights: FloatArray, seen: set[int], count: int | None = None

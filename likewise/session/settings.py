@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from likewise.learners.metric import PRICE
-from likewise.session.target_filter import MISTAKE, POWER
 from likewise.types import BadInput, FloatArray
 
 Place = tuple[float, float]
@@ -36,7 +35,8 @@ class Settings:
     views
         Whether the filter looks through each block alone too, or through the learned metric only.
     power, mistake
-        Of the target filter's rule.
+        h and e of the target filter's rule: how sharply the person sees and how often a choice
+        is mistaken; several of both are weighed against each other unless given.
     learn_on
         Blocks that the metric may use; all of them unless given.
     layout
@@ -51,8 +51,8 @@ class Settings:
     signed: bool = False
     use_filter: bool = True
     views: bool = True
-    power: int = POWER
-    mistake: float = MISTAKE
+    power: int | None = None
+    mistake: float | None = None
     learn_on: tuple[str, ...] | None = None
     layout: Literal["board", "grid", "none"] = "board"
 
@@ -61,6 +61,10 @@ class Settings:
             raise BadInput(f"A board shows at least one picture, not {self.shown!r}.")
         if self.layout not in ("board", "grid", "none"):
             raise BadInput(f"A layout is 'board', 'grid' or 'none', not {self.layout!r}.")
+        if self.power is not None and (not isinstance(self.power, int) or self.power < 1):
+            raise BadInput(f"power must be a whole number from 1 on, not {self.power!r}.")
+        if self.mistake is not None and not 0 <= self.mistake <= 1:
+            raise BadInput(f"mistake must lie between 0 and 1, not {self.mistake!r}.")
 
 
 @dataclass(frozen=True)

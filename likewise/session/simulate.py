@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from likewise.session.holdings import Holdings, MemoryRounds, Rounds, rows_of
+from likewise.session.kept import Kept
 from likewise.session.learning import Learn
 from likewise.session.session import TargetSession
 from likewise.session.settings import Settings
-from likewise.session.start import Kept
 from likewise.types import BadInput, IdArray, Progress
 
 

@@ -7,12 +7,16 @@ picture a among the pictures S multiplies it by
     P(a | target i) = (1 - e) D(a, i)^-h / sum over s in S of D(s, i)^-h  +  e / |S|
 
 with the squared distance D: a rule that knows no scale, softened by the chance e of a mistake.
+How sharply does this person see, and how often are they mistaken?  Several values of h and e are
+kept side by side, each believed by how well it foresees the choices: somebody who is never wrong
+is followed quickly, and somebody who often is does not lead the filter astray for good.
 
-Whose distance?  Nobody knows yet, so several *views* are kept side by side: the metric learned
-so far, each block of features alone, all blocks alike.  A view is believed by how well it
+Whose distance?  Nobody knows yet, so several *views* are kept side by side as well: the metric
+learned so far, each block of features alone, all blocks alike.  A view is believed by how well it
 foresees the choices and the orders; the learned metric is asked about an order before it has
 learned from it, or it would praise itself.  So a person who judges by something that the metric
-cannot express is still followed, as long as some view can.
+cannot express is still followed, as long as some view can.  What was shown and not taken is not
+the target, and counts for nothing.
 """
 
 from __future__ import annotations
@@ -29,11 +33,20 @@ from likewise.types import FloatArray, IdArray
 LEARNED = "learned"
 """Name of the view through the learned metric."""
 
-POWER = 4
-"""h of the choice rule: a whole number; chosen in simulation."""
+RULE = "choices-2"
+"""Changes whenever the filter judges otherwise: what was simulated with another is out of date."""
 
-MISTAKE = 0.1
-"""e of the choice rule: the chance that a choice says nothing; chosen in simulation."""
+POWERS = (4, 32)
+"""Values of h in the choice rule, whole numbers: a blunt eye and a sharp one."""
+
+MISTAKES = (0.05, 0.35)
+"""Values of e, the chance that a choice says nothing."""
+
+ORDER_POWERS = (2.0, 4.0, 16.0, 64.0)
+"""Values of h for the orders, which are often given with more care than a choice, or with less."""
+
+ORDER_MISTAKES = (0.02, 0.1, 0.3)
+"""Values of e for the orders."""
 
 BUDGET = 30_000_000
 """Distances a round for judging earlier choices anew under the newest metric."""
@@ -43,6 +56,10 @@ VIEWS_UP_TO = 200_000
 
 FLOOR = 1e-4
 """Distances count as at least this share of the shown pictures' spread; duplicates are alike."""
+
+
+TINY = np.float32(1e-30)
+"""Share of the best item's probability below which sums are no longer told apart."""
 
 
 class Choice(NamedTuple):
@@ -90,8 +107,8 @@ class TargetFilter:
         Picture vectors, one row an item.
     views
         Weights by name of each view beside the learned metric.
-    power, mistake
-        h and e of the choice rule.
+    powers, mistakes
+        h and e of the choice rule; every pair of them is judged by.
     budget
         Bound on the distances that are computed anew in a round.
     """
@@ -101,39 +118,35 @@ class TargetFilter:
         vectors: FloatArray,
         views: Mapping[str, FloatArray],
         *,
-        power: int = POWER,
-        mistake: float = MISTAKE,
+        powers: Sequence[int] = POWERS,
+        mistakes: Sequence[float] = MISTAKES,
         budget: int = BUDGET,
     ) -> None:
         self._x = vectors
         self._views = dict(views) if len(vectors) <= VIEWS_UP_TO else {}
-        self._power, self._mistake, self._budget = power, mistake, budget
+        self._powers = np.asarray(powers, np.int64)
+        self._mistakes = np.asarray(mistakes, np.float32)
+        self._budget = budget
         self._sums: dict[str, _Sum] = {}
 
-    def posterior(self, choices: Sequence[Choice], weights: FloatArray) -> Posterior:
-        """Judge all choices; the latest ones anew under ``weights``, as far as the budget goes."""
-        logs, names = [], [LEARNED, *self._views]
+    def posterior(
+        self, choices: Sequence[Choice], weights: FloatArray, seen: IdArray | None = None
+    ) -> Posterior:
+        """Judge all choices; the latest ones anew under ``weights``, as far as the budget goes.
+
+        ``seen`` are the rows of items that were shown, and so are not the target.
+        """
         late = self._affordable(choices)
         learned = self._sum(LEARNED, choices[:late], [c.after for c in choices[:late]]).copy()
         for choice in choices[late:]:
             self._add(learned, choice, weights)
-        logs.append(learned + self._foresight([c.before for c in choices], choices))
+        logs = {LEARNED: learned}
+        said = {LEARNED: foresight([c.before for c in choices], choices)}
         for name, view in self._views.items():
             own = [view] * len(choices)
-            logs.append(self._sum(name, choices, own) + self._foresight(own, choices))
-        if len(logs) == 1:
-            return Posterior(logs[0], {LEARNED: 1.0})
-        top = [float(log.max(initial=-np.inf)) for log in logs]
-        best = max(top)
-        total = np.zeros(len(self._x), np.float64)
-        mass = np.zeros(len(logs))
-        for k, log in enumerate(logs):
-            part = np.exp(log - best)
-            mass[k] = part.sum()
-            total += part
-        with np.errstate(divide="ignore"):
-            log = np.log(total)
-        return Posterior(log, dict(zip(names, (mass / max(mass.sum(), 1e-300)).tolist())))
+            logs[name] = self._sum(name, choices, own)
+            said[name] = foresight(own, choices)
+        return _mixed(logs, said, np.zeros(0, np.int64) if seen is None else seen)
 
     def _affordable(self, choices: Sequence[Choice]) -> int:
         """From which choice on the newest metric can be asked; always the latest."""
@@ -146,11 +159,12 @@ class TargetFilter:
     def _sum(
         self, name: str, choices: Sequence[Choice], weights: Sequence[FloatArray]
     ) -> FloatArray:
-        """Sum of log likelihoods of choices, each under its own weights; kept and added to."""
+        """Log likelihoods of choices (a row a rule), each under its own weights; kept, added to."""
         keys = tuple(choice.key for choice in choices)
         kept = self._sums.get(name)
         if kept is None or kept.keys != keys[: len(kept.keys)]:  # another branch: begin anew
-            kept = _Sum((), np.zeros(len(self._x), np.float32))
+            rules = len(self._powers) * len(self._mistakes)
+            kept = _Sum((), np.zeros((rules, len(self._x)), np.float32))
         done = len(kept.keys)
         total = kept.total.copy() if done < len(keys) else kept.total
         for choice, w in zip(choices[done:], weights[done:]):
@@ -180,27 +194,50 @@ class TargetFilter:
                 squared_distances(x[rows], middle, w),
                 constant,
                 choice.chosen,
-                self._power,
-                np.float32(self._mistake),
+                self._powers,
+                self._mistakes,
                 floor,
-                total[rows],
+                total[:, rows],
             )
 
         in_chunks(judge, len(x))
 
-    def _foresight(self, weights: Sequence[FloatArray], choices: Sequence[Choice]) -> float:
-        """Log probability of the orders by the same rule, pair by pair."""
-        total = 0.0
-        for w, choice in zip(weights, choices):
-            if len(choice.order) < 2:
-                continue
-            d = choice.order @ w
-            if not d.any():
-                continue
-            d = np.maximum(d, FLOOR * d.mean())
-            right = 1.0 / (1.0 + (d[:-1] / d[1:]) ** self._power)
-            total += float(np.log((1 - self._mistake) * right + self._mistake / 2).sum())
-        return total
+
+def foresight(weights: Sequence[FloatArray], choices: Sequence[Choice]) -> float:
+    """Log probability of the orders by the same rule, pair by pair, each under its own weights."""
+    h = np.asarray(ORDER_POWERS)[:, None, None]
+    e = np.asarray(ORDER_MISTAKES)[None, :, None]
+    logs = np.zeros((len(ORDER_POWERS), len(ORDER_MISTAKES)))
+    for w, choice in zip(weights, choices):
+        d = choice.order @ w
+        if len(d) < 2 or not d.any():
+            continue
+        d = np.log(np.maximum(d, FLOOR * d.mean()))
+        wrong = np.exp(np.minimum(h * (d[:-1] - d[1:]), 500.0))  # D_near^h / D_far^h
+        logs += np.log((1 - e) / (1 + wrong) + e / 2).sum(axis=2)
+    return float(np.logaddexp.reduce(logs, axis=None) - np.log(logs.size))
+
+
+def _mixed(logs: Mapping[str, FloatArray], said: Mapping[str, float], seen: IdArray) -> Posterior:
+    """One posterior from all views and rules, each weighted by what it foresaw."""
+    parts = {name: log + np.float32(said[name] - max(said.values())) for name, log in logs.items()}
+    for part in parts.values():
+        part[:, seen] = -np.inf
+    best = max(float(part.max(initial=-np.inf)) for part in parts.values())
+    best = best if np.isfinite(best) else 0.0  # nothing is left unseen
+    mass: dict[str, float] = {}
+    items = next(iter(logs.values())).shape[1]
+    total, top = np.zeros(items, np.float32), np.full(items, -np.inf, np.float32)
+    for name, part in parts.items():
+        part -= np.float32(best)
+        np.maximum(top, part.max(axis=0), out=top)
+        likely = np.exp(part, out=part).sum(axis=0)
+        mass[name] = float(likely.sum(dtype=np.float64))
+        total += likely
+    # Far below the best a sum of exponentials is zero; the largest of its terms still ranks.
+    log = np.where(total > TINY, np.log(np.maximum(total, TINY)), top)
+    whole = max(sum(mass.values()), 1e-300)
+    return Posterior(log, {name: one / whole for name, one in mass.items()})
 
 
 class _Sum(NamedTuple):
@@ -214,31 +251,46 @@ def _add_log_likelihood(
     own: Any,
     constant: Any,
     chosen: Any,
-    power: Any,
-    mistake: Any,
+    powers: Any,
+    mistakes: Any,
     floor: Any,
     out: Any,
 ) -> None:
-    """Add the log of the choice rule to ``out``, one number an item."""
+    """Add the log of each choice rule to its row of ``out``, one number an item."""
     items, shown = cross.shape
     two, one = np.float32(2.0), np.float32(1.0)
+    ratio, totals = np.empty(shown, np.float32), np.empty(len(powers), np.float32)
+    usual = len(powers) == 2 and powers[0] == 4 and powers[1] == 32
     for i in range(items):
         near, row = own[i], cross[i]
         mine = max(near + constant[chosen] - two * row[chosen], floor)
-        total = np.float32(0.0)
-        if power == 4:  # the default, written out so that it is computed eight at a time
+        if usual:  # written out, so that it is computed many at a time and stored nowhere
+            blunt, sharp = np.float32(0.0), np.float32(0.0)
             for s in range(shown):
-                ratio = mine / max(near + constant[s] - two * row[s], floor)
-                square = ratio * ratio
-                total += square * square
+                value = mine / max(near + constant[s] - two * row[s], floor)
+                value *= value
+                value *= value
+                blunt += value
+                value *= value
+                value *= value
+                value *= value
+                sharp += value
+            totals[0], totals[1] = blunt, sharp
         else:
             for s in range(shown):
-                ratio = mine / max(near + constant[s] - two * row[s], floor)
-                value = one
-                for _ in range(power):
-                    value *= ratio
-                total += value
-        out[i] += np.log((one - mistake) / total + mistake / np.float32(shown))
+                ratio[s] = mine / max(near + constant[s] - two * row[s], floor)
+            for k in range(len(powers)):
+                total = np.float32(0.0)
+                for s in range(shown):
+                    value = one
+                    for _ in range(powers[k]):
+                        value *= ratio[s]
+                    total += value
+                totals[k] = total
+        for k in range(len(powers)):
+            for e in range(len(mistakes)):
+                rule = (one - mistakes[e]) / totals[k] + mistakes[e] / np.float32(shown)
+                out[k * len(mistakes) + e, i] += np.log(rule)
 
 
 def reference_posterior(
@@ -246,16 +298,20 @@ def reference_posterior(
     weights: FloatArray,
     choices: Sequence[tuple[IdArray, int]],
     *,
-    power: int = POWER,
-    mistake: float = MISTAKE,
+    powers: Sequence[int] = POWERS,
+    mistakes: Sequence[float] = MISTAKES,
 ) -> FloatArray:
-    """The rule written out for one view: slow and obvious, to test the fast one against."""
+    """The rules written out for one view: slow and obvious, to test the fast ones against."""
     x = np.asarray(vectors, np.float64)
-    total = np.zeros(len(x))
-    for candidates, chosen in choices:
-        shown = x[candidates]
-        floor = FLOOR * float((((shown - shown.mean(axis=0)) ** 2) @ weights).mean())
-        d = np.maximum(((x[:, None, :] - shown[None, :, :]) ** 2) @ weights, floor)
-        p = d[:, [chosen]] ** -power / (d**-power).sum(axis=1, keepdims=True)
-        total += np.log((1 - mistake) * p[:, 0] + mistake / len(candidates))
-    return total
+    likely = np.zeros(len(x))
+    for power in powers:
+        for mistake in mistakes:
+            product = np.ones(len(x))
+            for candidates, chosen in choices:
+                shown = x[candidates]
+                floor = FLOOR * float((((shown - shown.mean(axis=0)) ** 2) @ weights).mean())
+                d = np.maximum(((x[:, None, :] - shown[None, :, :]) ** 2) @ weights, floor)
+                p = 1 / ((d[:, [chosen]] / d) ** power).sum(axis=1)
+                product *= (1 - mistake) * p + mistake / len(candidates)
+            likely += product / (len(powers) * len(mistakes))
+    return np.log(likely)

@@ -282,6 +282,10 @@ def test_closer_always_passes_the_next_and_is_announced(page, served):
     assert moved(page)[0] == worst
     assert "1st nearest of 3 moved" in page.locator(".arena > [role=status]").inner_text()
     assert "1st nearest of 3 moved" in piece(page, worst).get_attribute("aria-label")
+    page.keyboard.press("d")  # it leaves, and the nearest one left has the keyboard
+    page.keyboard.press("d")
+    draft = saved(page, served, board, lambda now: len(now["discarded"]) == 2)
+    assert draft["discarded"][0] == worst
 
 
 def test_pin_discard_not_this_and_put_back(page, served):

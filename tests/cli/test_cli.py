@@ -179,11 +179,18 @@ def test_a_target_search_in_the_terminal(run, tmp_path):
     second = run("session", "next", session, "-q", str(shown[0]), "-o", order, "--json").data
     assert second["query"] == shown[0]
     assert not set(shown) & {s["item"] for s in second["shown"]}
+    back = ("session", "next", session, "--round", str(first["round"]))
+    branch = run(*back, "-q", str(shown[0]), "-o", order, "--pin", str(shown[5]), "--json").data
+    assert branch["shown"][0]["item"] == shown[5]
+    seen = {s["item"] for s in branch["shown"]} | set(shown)
+    hundred = run("session", "next", session, "--another", "--json").data
+    assert not seen & {s["item"] for s in hundred["shown"]}
+    assert "no query" in run("session", "next", session, "--another", "-q", "1", code=2).stderr
     done = run("session", "finish", session, "--found", str(shown[0]), "--keep", "--json").data
     assert done["orderings"] == 1
     assert [s["id"] for s in run("session", "list", "--json").data] == [first["session"]]
     times = tmp_path / "steps.csv"
-    assert len(run("session", "show", session, "--times", str(times), "--json").data) == 2
+    assert len(run("session", "show", session, "--times", str(times), "--json").data) == 4
     assert times.read_text().startswith("round,step,seconds")
     kinds = {r["judgement"]["kind"] for r in run("judgements", "list", "--json").data}
     assert kinds == {"ordering"}
@@ -194,6 +201,11 @@ def test_simulated_searches(run):
     assert [r["round"] for r in rows] == [1, 2, 3]
     assert rows[0]["found"] <= rows[-1]["found"] <= 1
     assert "no block" in run("session", "simulate", "--block", "smell", code=2).stderr
+    few = ("--sessions", "3", "-n", "6", "--rounds", "2", "--moves", "4", "--jitter", "0.1")
+    rows = run("session", "simulate", *few, "--block", "colour", "--controls", "--json").data
+    methods = {row["method"] for row in rows}
+    assert methods >= {"default", "uniform weights", "shuffled orders", "random", "ideal metric"}
+    assert all(row["low"] <= row["found"] <= row["high"] for row in rows)
 
 
 def test_a_session_that_is_not_there(run):

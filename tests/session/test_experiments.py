@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks import metric_recall
 from benchmarks import round as benchmark
 from experiments import han_corel, kept_sessions, layout_quality
 from experiments.report import Report
@@ -21,6 +22,14 @@ def test_a_round_is_measured_step_by_step(tmp_path):
     steps = row["learn_ms"] + row["match_ms"] + row["layout_ms"]
     assert 0 < steps < 1.5 * row["p99_ms"]
     assert row["ratio"] == pytest.approx(row["p50_ms"] / row["peer_ms"])
+
+
+def test_the_approximate_path_is_measured_on_learned_metrics(tmp_path):
+    report = toy("metric_recall", tmp_path)
+    metric_recall.main(report)
+    recall = {row["method"]: row["recall"] for row in report.rows}
+    assert recall["flat"] > 0.99
+    assert 0.5 < recall["faiss, cells"] <= 1
 
 
 def test_the_board_covers_less_than_smacof(tmp_path):
@@ -46,5 +55,8 @@ def test_searches_of_every_method_are_counted(tmp_path):
 def test_kept_sessions_are_compared_pair_by_pair(tmp_path):
     report = toy("kept_sessions", tmp_path)
     kept_sessions.main(report)
-    assert [row["kept"] > 0 for row in report.rows] == [False, True] * 2
-    assert all(0 < row["p_value"] <= 1 for row in report.rows if "p_value" in row)
+    assert [row["kept"] > 0 for row in report.rows] == [False, True, False, True, True, True]
+    assert all(0 < row["p_value"] <= 1 for row in report.rows if row["kept"])
+    plain, senseless = report.rows[0], report.rows[4]
+    assert not senseless["believed"]  # and so nothing changes
+    assert senseless["rounds"] == plain["rounds"]

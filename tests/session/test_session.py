@@ -16,9 +16,13 @@ from likewise.session import (
     TargetSession,
     kept_metrics,
     simulate,
+    simulate_with_controls,
 )
+from likewise.session.controls import at_random
 from likewise.session.explain import in_words
-from likewise.session.start import inherited, random_hundred, representatives
+from likewise.session.kept import inherited
+from likewise.session.learning import Order
+from likewise.session.start import random_hundred, representatives
 from likewise.types import BadInput, NotFound
 
 BLOCKS = {"colour": slice(0, 4), "texture": slice(4, 7)}
@@ -172,9 +176,10 @@ def test_resumed_after_a_restart_it_goes_on_alike(tmp_path):
         play(again, 1)
         assert again.board.shown == expected
         again.found(again.board.shown[0], keep=True)
-        assert kept_metrics(store.sessions, holdings)[0].weights == pytest.approx(
-            again.board.weights
-        )
+        (kept,) = kept_metrics(store.sessions, holdings)
+        assert kept.weights == pytest.approx(again.board.weights)
+        assert len(kept.orders) == 3  # those of the branch that it ended on
+        assert kept.orders[-1].chain.shape == (6, 7)
 
 
 @settings(max_examples=10, deadline=None)
@@ -239,16 +244,60 @@ def test_it_begins_from_a_vector_or_from_the_hits_of_words():
     assert words.board.shown == (25, 19)
 
 
+def kept_of(holdings, weights, sessions=12, orders=3, seed=0):
+    """Kept sessions of people who all judge by some weights; random orders where there are none."""
+    rng, kept = np.random.default_rng(seed), []
+    for _ in range(sessions):
+        said = []
+        for _ in range(orders):
+            rows = rng.choice(len(holdings.ids), 9, replace=False)
+            gap = np.square(holdings.vectors[rows[1:]] - holdings.vectors[rows[0]]).astype(float)
+            by = rng.random(8) if weights is None else gap @ weights
+            chain = np.vstack([np.zeros((1, 7)), gap[np.argsort(by)]])
+            said.append(Order(chain, np.zeros((0, 7))))
+        kept.append(Kept(holdings.vectors[rows[0]], np.ones(7), tuple(said)))
+    return kept
+
+
 def test_kept_sessions_teach_later_ones():
     holdings = world()
-    start = begin(holdings).board.weights
-    colour = np.where(np.arange(7) < 4, start, 0)
-    kept = [Kept(holdings.vectors[i], colour * 10.0**i) for i in range(3)]
-    assert begin(holdings, kept=kept).board.shares["colour"] == pytest.approx(1)
-    assert inherited([], None, start) is start
-    texture = Kept(holdings.vectors[50], start - colour)
-    near = inherited([*kept, texture], holdings.vectors[50], start, nearest=1)
-    assert near[:4].sum() == 0
+    plain = begin(holdings)
+    colour = np.where(np.arange(7) < 4, plain.board.weights, 0)
+    taught = begin(holdings, kept=kept_of(holdings, colour))
+    assert plain.board.shares["colour"] == pytest.approx(0.5, abs=0.05)
+    assert taught.board.shares["colour"] > 0.95
+    shown = taught.board.shown
+    taught.next(shown[0], moved=shown[1:3])  # two pictures do not make it forget
+    assert taught.board.shares["colour"] > 0.8
+    assert "kept sessions" in taught.board.views
+    again = TargetSession.resume(holdings, taught._rounds, taught.number)
+    assert again.next(again.board.shown[0]).views.keys() == taught.board.views.keys()
+
+
+def test_kept_sessions_that_foretell_nothing_are_not_believed():
+    holdings = world()
+    plain = begin(holdings).board
+    for kept in (
+        kept_of(holdings, None, sessions=30),
+        kept_of(holdings, plain.weights),  # nothing to gain
+        kept_of(holdings, np.eye(7)[0], sessions=2),  # too few to vouch for each other
+        [Kept(holdings.vectors[i], np.eye(7)[0]) for i in range(9)],  # no orders
+    ):
+        session = begin(holdings, kept=kept)
+        assert session.board.weights == pytest.approx(plain.weights)
+        assert session.board.shown == plain.shown
+
+
+def test_the_nearest_kept_sessions_are_asked_first(monkeypatch):
+    holdings = world()
+    scale = begin(holdings).board.weights
+    here, there = holdings.vectors[0], holdings.vectors[0] + 100
+    near = [k._replace(query=here) for k in kept_of(holdings, scale * np.eye(7)[0])]
+    far = [k._replace(query=there) for k in kept_of(holdings, scale * np.eye(7)[6], seed=1)]
+    monkeypatch.setattr("likewise.session.kept.POOLED", 330)  # about as many as one kind has
+    for query, dimension in ((here, 0), (there, 6)):
+        weights = inherited([*far, *near], query, scale)
+        assert (weights / scale).argmax() == dimension
 
 
 # Bad input
@@ -337,6 +386,10 @@ def test_beginnings_that_cannot_be_are_refused():
         other.next(moved=other.board.shown[:3])
     with pytest.raises(BadInput, match="at least one picture"):
         Settings(shown=0)
+    with pytest.raises(BadInput, match="whole number"):
+        Settings(power=0)
+    with pytest.raises(BadInput, match="between 0 and 1"):
+        Settings(mistake=1.5)
     with pytest.raises(BadInput, match="ascending"):
         ArrayHoldings(np.zeros((2, 2)), ids=[3, 3])
 
@@ -377,3 +430,31 @@ def test_simulations_agree_and_keep_what_was_found():
     assert len(kept_metrics(shelf, holdings)) == int((a.rounds <= 6).sum())
     with pytest.raises(BadInput, match="two items"):
         simulate(world(1), user)
+
+
+def test_every_control_searches_for_the_same_targets():
+    holdings = world(300, seed=3)
+    user = SimulatedUser(holdings.vectors[:, BLOCKS["colour"]])
+    ideal = np.r_[np.ones(4), np.zeros(3)]
+    told = []
+    found = simulate_with_controls(
+        holdings,
+        user,
+        settings=Settings(shown=8),
+        ideal=ideal,
+        sessions=12,
+        most=10,
+        progress=lambda name, done, total: told.append((name, done, total)),
+    )
+    assert set(found) == {
+        "default",
+        "as in the paper",
+        "uniform weights",
+        "shuffled orders",
+        "ideal metric",
+        "random",
+    }
+    assert ("default", 12, 12) in told
+    assert found["default"].share(10) > found["random"].share(10)
+    assert found["ideal metric"].rounds.mean() < found["shuffled orders"].rounds.mean()
+    assert at_random(101, 10, sessions=4000, most=10).share(5) == pytest.approx(0.5, abs=0.03)

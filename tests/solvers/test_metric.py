@@ -66,6 +66,20 @@ def test_it_agrees_with_an_exact_programme(seed, scale, with_prior):
 
 
 @few
+@given(seeds, st.booleans())
+def test_every_way_to_the_answer_ends_at_the_same_one(seed, weighted):
+    rows, near, far = a_round(seed, pictures=12)
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 3, len(near)) if weighted else np.ones(len(near))
+    told = {"C": 20.0, "weights": weights, "tol": 1e-6}
+    quick = learn_metric(rows, near, far, **told)  # the compiled interior point
+    sweeps = learn_metric(rows, near, far, alpha=np.zeros(len(near)), **told)
+    assert quick.objective == pytest.approx(sweeps.objective, rel=1e-5)
+    assert quick.gap <= 1e-6 * max(1.0, quick.objective)
+    assert (quick.alpha[weights == 0] == 0).all()
+
+
+@few
 @given(seeds)
 def test_the_papers_updates_one_at_a_time_reach_the_same_weights(seed):
     rows, near, far = a_round(seed)

@@ -21,6 +21,8 @@ export function useNarrow() {
   return narrow;
 }
 
+const gap = (a, b) => Math.hypot(a.place[0] - b.place[0], a.place[1] - b.place[1]);
+
 // act(step) does something to the board; open(piece) shows it large; children: further buttons.
 export function Arena({ board, act, open, canEnd = true, asList, children }) {
   const { draft } = board;
@@ -28,8 +30,12 @@ export function Arena({ board, act, open, canEnd = true, asList, children }) {
   const self = useRef(null);
   const [wanted, setAt] = useState(null);
   const [spoken, setSpoken] = useState("");
-  const at = pieces.some((p) => p.item === wanted) ? wanted : pieces[0]?.item;
+  // A picture that leaves the board hands the keyboard to the nearest one that is left.
+  const spot = useRef(null);
+  const left = spot.current?.round === board.round ? [...pieces].filter((p) => !p.centre).sort((a, b) => gap(a, spot.current) - gap(b, spot.current)) : [];
+  const at = pieces.some((p) => p.item === wanted) ? wanted : (left[0] || pieces[0])?.item;
   const piece = pieces.find((p) => p.item === at);
+  if (piece?.item === wanted) spot.current = { place: piece.place, round: board.round };
   const centred = board.has_centre || draft.query !== null;
   const list = useNarrow() || asList;
 

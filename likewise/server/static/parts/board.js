@@ -88,7 +88,7 @@ const percent = (x) => `${(100 * x).toFixed(3)}%`;
 function Piece({ p, side, place, held, rank, of, pinned, picked, current, onFocus, onOpen, onPick }) {
   const self = useRef(null);
   // A piece that is new fades in; one that was there glides to its place (see board.css).
-  useLayoutEffect(() => { if (current && document.activeElement === document.body) self.current.focus({ preventScroll: true }); }, []);
+  useLayoutEffect(() => { if (current && document.activeElement === document.body) self.current.focus({ preventScroll: true }); }, [current]);
   const kind = [p.centre && "query", held && "held", picked && "picked", rank > 0 && "moved", current && "at-hand"].filter(Boolean).join(" ");
   return html`<button ref=${self} class=${`piece ${kind}`} data-item=${p.item} tabindex=${current ? 0 : -1} title=${p.name}
       style=${{ left: percent(place[0]), top: percent(place[1]), width: percent(p.centre ? 1.12 * side : side) }}
