@@ -135,7 +135,7 @@ def test_one_mark_changes_this_search_at_once_and_undo_brings_it_back(home, serv
     assert order(home).index(name) < 30
     assert home.locator(".card.right").count() == 1
     home.click(".toast >> text=Undo")
-    settled(home, order(home))
+    shows(home, before)
     assert order(home) == before
     assert home.locator(".card.right").count() == 0
 
@@ -148,7 +148,7 @@ def test_marks_and_undo_by_keys(home, served):
     settled(home, before)
     home.wait_for_selector(".card.wrong")
     home.keyboard.press("u")
-    settled(home, order(home))
+    shows(home, before)
     assert order(home) == before
 
 

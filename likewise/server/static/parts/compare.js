@@ -14,12 +14,16 @@ export function Compare({ models, params }) {
   useEffect(() => { call("/judgements/by").then(setBy).catch(() => {}); }, [changed]);
   const asked = { a: params.get("a") || "", b: params.get("b") || "plain", on: params.get("on") || "all" };
   const known = (name) => models.some((m) => String(m.id) === name) || name === "plain";
-  const a = known(asked.a) ? asked.a : models.length ? String(models[0].id) : "";
+  // What was chosen and not asked yet must outlive news that draw this anew.
+  const [chosen, setChosen] = useState({});
+  const shown = { ...asked, a: known(asked.a) ? asked.a : models.length ? String(models[0].id) : "", ...chosen };
+  const choose = (event) => { const { name, value } = event.target; setChosen((before) => ({ ...before, [name]: value })); };
   const start = (event) => {
     event.preventDefault();
     const form = event.target.elements;
     const next = new URLSearchParams(params);
     for (const name of ["a", "b", "on"]) next.set(name, form[name].value);
+    setChosen({});
     go("/models", next);
   };
   const names = [["plain", "plain similarity"], ...models.map((m) => [String(m.id), `${m.id} ${m.name}`])];
@@ -27,9 +31,9 @@ export function Compare({ models, params }) {
   const who = (some, kind, unnamed) => some.map((s) => html`<option key=${kind + s.name} value=${`${kind}:${s.name}`}>${s.name || unnamed} (${s.judgements})</option>`);
   return html`<section aria-label="Compare two models"><h2>Compare two models</h2>
     <form class="tools" onSubmit=${start}>
-      <label>Model <select name="a" value=${a}>${options}</select></label>
-      <label>with <select name="b" value=${asked.b}>${options}</select></label>
-      <label>on <select name="on" value=${asked.on}>
+      <label>Model <select name="a" value=${shown.a} onChange=${choose}>${options}</select></label>
+      <label>with <select name="b" value=${shown.b} onChange=${choose}>${options}</select></label>
+      <label>on <select name="on" value=${shown.on} onChange=${choose}>
         <option value="all">all judgements</option>
         ${models.map((m) => html`<option key=${m.id} value=${`after:${m.id}`}>those made after model ${m.id}</option>`)}
         <optgroup label="of a person">${who(by.people, "person", "nobody named")}</optgroup>
