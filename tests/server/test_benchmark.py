@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from benchmarks import schema
 from benchmarks.server import main
 from experiments.report import Report
 
@@ -11,3 +14,10 @@ def test_the_benchmark_runs():
     main(report)
     assert [r["method"] for r in report.rows] == ["in process", "http", "http, idle", "http, busy"]
     assert all(r["p50_ms"] > 0 for r in report.rows)
+
+
+@pytest.mark.slow
+def test_the_document_is_tried_at_any_length():
+    report = Report("schema", quick=True)
+    schema.main(report)
+    assert report.rows[0]["examples"] == 1
