@@ -21,6 +21,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment, minimize
 
 from likewise.layout.quality import distances, overlap, stress
+from likewise.solvers.threads import one_blas_thread
 from likewise.types import BadInput, FloatArray, as_matrix, as_vector
 
 CENTRE = (0.5, 0.5)
@@ -102,10 +103,11 @@ def arrange(
     wanted = distances(points)
     low, high = side / 2, 1 - side / 2
     free = np.isnan(frozen[:, 0])
-    begin = _opening(wanted, known, frozen, low, high)
-    place = _optimise(wanted, begin, free, entropy, side, 0.0)
-    if entropy > 0:
-        place = _optimise(wanted, place, free, entropy, side, PARTING)
+    with one_blas_thread():  # many small products
+        begin = _opening(wanted, known, frozen, low, high)
+        place = _optimise(wanted, begin, free, entropy, side, 0.0)
+        if entropy > 0:
+            place = _optimise(wanted, place, free, entropy, side, PARTING)
     if grid:
         place = _snapped(place, query is not None)
     return Layout(place[:n], stress(wanted, place), overlap(place, side))

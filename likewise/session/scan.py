@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from likewise.session.holdings import Holdings, rows_of
+from likewise.solvers.threads import one_blas_thread
 from likewise.types import FloatArray, IdArray
 
 CHUNK = 16_384
@@ -40,7 +41,7 @@ def in_chunks(work: Callable[[slice], None], items: int) -> None:
         for rows in ranges:
             work(rows)
         return
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(work, ranges))
 
 

@@ -141,7 +141,7 @@ class TargetFilter:
         self._powers = np.asarray(powers, np.int64)
         self._mistakes = np.asarray(mistakes, np.float32)
         self._budget = budget
-        self._sums: dict[str, _Sum] = {}
+        self._sums: dict[str, list[_Sum]] = {}
 
     @classmethod
     def of(
@@ -167,7 +167,11 @@ class TargetFilter:
         ``seen`` are the rows of items that were shown, and so are not the target.
         """
         late = self._affordable(choices)
-        learned = self._sum(LEARNED, choices[:late], [c.after for c in choices[:late]]).copy()
+        if all(np.array_equal(choice.after, weights) for choice in choices[late:]):
+            late = len(choices)  # nothing is judged otherwise than it will be kept
+        learned = self._sum(LEARNED, choices[:late], [c.after for c in choices[:late]])
+        if late < len(choices):
+            learned = learned.copy()
         for choice in choices[late:]:
             self._add(learned, choice, weights)
         logs = {LEARNED: learned}
@@ -191,15 +195,17 @@ class TargetFilter:
     ) -> FloatArray:
         """Log likelihoods of choices (a row a rule), each under its own weights; kept, added to."""
         keys = tuple(choice.key for choice in choices)
-        kept = self._sums.get(name)
-        if kept is None or kept.keys != keys[: len(kept.keys)]:  # another branch: begin anew
+        kept = [old for old in self._sums.get(name, ()) if old.keys == keys[: len(old.keys)]]
+        if not kept:  # the first choice, or another branch
             rules = len(self._powers) * len(self._mistakes)
-            kept = _Sum((), np.zeros((rules, len(self._x)), np.float32))
-        done = len(kept.keys)
-        total = kept.total.copy() if done < len(keys) else kept.total
-        for choice, w in zip(choices[done:], weights[done:]):
+            kept = [_Sum((), np.zeros((rules, len(self._x)), np.float32))]
+        last = max(kept, key=lambda old: len(old.keys))
+        if last.keys == keys:
+            return last.total
+        total = last.total.copy()
+        for choice, w in zip(choices[len(last.keys) :], weights[len(last.keys) :]):
             self._add(total, choice, w)
-        self._sums[name] = _Sum(keys, total)
+        self._sums[name] = [last, _Sum(keys, total)]  # the one before is what an undo asks for
         return total
 
     def _add(self, total: FloatArray, choice: Choice, weights: FloatArray) -> None:
@@ -250,24 +256,43 @@ def foresight(weights: Sequence[FloatArray], choices: Sequence[Choice]) -> float
 
 def _mixed(logs: Mapping[str, FloatArray], said: Mapping[str, float], seen: IdArray) -> Posterior:
     """One posterior from all views and rules, each weighted by what it foresaw."""
-    parts = {name: log + np.float32(said[name] - max(said.values())) for name, log in logs.items()}
-    for part in parts.values():
-        part[:, seen] = -np.inf
-    best = max(float(part.max(initial=-np.inf)) for part in parts.values())
-    best = best if np.isfinite(best) else 0.0  # nothing is left unseen
-    mass: dict[str, float] = {}
     items = next(iter(logs.values())).shape[1]
-    total, top = np.zeros(items, np.float32), np.full(items, -np.inf, np.float32)
-    for name, part in parts.items():
-        part -= np.float32(best)
-        np.maximum(top, part.max(axis=0), out=top)
-        likely = np.exp(part, out=part).sum(axis=0)
-        mass[name] = float(likely.sum(dtype=np.float64))
-        total += likely
-    # Far below the best a sum of exponentials is zero; the largest of its terms still ranks.
-    log = np.where(total > TINY, np.log(np.maximum(total, TINY)), top)
-    whole = max(sum(mass.values()), 1e-300)
-    return Posterior(log, {name: one / whole for name, one in mass.items()})
+    hidden = np.zeros(items, bool)
+    hidden[seen] = True
+    top = np.full(items, -np.inf, np.float32)
+    shifts = {name: np.float32(said[name] - max(said.values())) for name in logs}
+
+    def highest(rows: slice) -> None:
+        for name, log in logs.items():
+            np.maximum(top[rows], log[:, rows].max(axis=0) + shifts[name], out=top[rows])
+        top[rows][hidden[rows]] = -np.inf
+
+    in_chunks(highest, items)
+    best = top.max(initial=-np.inf)
+    top -= best if np.isfinite(best) else np.float32(0.0)  # else nothing is left unseen
+    out = np.empty(items, np.float32)
+    masses: dict[int, list[float]] = {}  # by first row: the same sum however threads ran
+
+    def add(rows: slice) -> None:
+        total = np.zeros(rows.stop - rows.start, np.float32)
+        mass = []
+        for name, log in logs.items():
+            part = log[:, rows] + (shifts[name] - best)
+            likely = np.exp(part, out=part).sum(axis=0)
+            likely[hidden[rows]] = 0.0
+            mass.append(float(likely.sum(dtype=np.float64)))
+            total += likely
+        # Far below the best a sum of exponentials is zero; the largest of its terms still ranks.
+        out[rows] = np.where(total > TINY, np.log(np.maximum(total, TINY)), top[rows])
+        masses[rows.start] = mass
+
+    if np.isfinite(best):
+        in_chunks(add, items)
+    else:
+        out[:] = -np.inf
+    mass = np.sum([masses[at] for at in sorted(masses)], axis=0) if masses else np.zeros(len(logs))
+    whole = max(float(mass.sum()), 1e-300)
+    return Posterior(out, {name: float(one) / whole for name, one in zip(logs, mass)})
 
 
 class _Sum(NamedTuple):
