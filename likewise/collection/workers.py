@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -99,6 +102,24 @@ def describe(
         yield from pool.run(iter(tasks))
 
 
+_starting = threading.Lock()
+
+
+def start_child(process: BaseProcess) -> None:
+    """Start a child that does not run the caller's script once more.
+
+    Children import the main module of their parent, so a script without a guard would index
+    again in each of them; nothing that they do here needs it.
+    """
+    with _starting:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            process.start()
+        finally:
+            sys.modules["__main__"] = main
+
+
 class Describer:
     """One child kept for query pictures, so that only the first one waits for its start.
 
@@ -148,7 +169,7 @@ class _Child:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, *settings), daemon=True)
-        self.process.start()
+        start_child(self.process)
         theirs.close()
         self.given: deque[list[Task]] = deque()
         self.current: int | None = None

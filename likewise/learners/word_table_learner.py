@@ -32,6 +32,9 @@ from likewise.types import BadInput, FitReport, FloatArray, IdArray, Index, Pref
 PRICES = (0.3, 1.0, 3.0)
 """C that are tried where none is given."""
 
+USUAL = 1.0
+"""C where too little is known to try any."""
+
 OWN_PAIRS = 1500
 """Most pairs of query and picture whose words are learned one by one: their Gram matrix is kept."""
 
@@ -77,7 +80,7 @@ class WordTableLearner(BaseEstimator):
         bins: int = 6,
         sharing: str = "bins",
         C: float | None = None,
-        lam: float = 2.0,
+        lam: float = 4.0,
         power: float = 0.5,
         share: float = 0.3,
         tol: float = 1e-3,
@@ -103,7 +106,7 @@ class WordTableLearner(BaseEstimator):
         items = self.space.counts(X)
         asked = items if queries is None else self.space.counts(queries)
         notes: list[str] = []
-        settings: dict[str, Any] = {"n": self.n or 1, "C": self.C or PRICES[1]}
+        settings: dict[str, Any] = {"n": self.n or 1, "C": self.C or USUAL}
         if not len(preferences):
             notes.append("There is nothing to learn from; binary idf stays as it is.")
             self.similarity_ = WordTable.binary_idf(self.space)
@@ -145,7 +148,7 @@ class WordTableLearner(BaseEstimator):
         known = np.unique(preferences.query)
         out = rng.permutation(known)[: round(self.share * len(known))]
         held = np.isin(preferences.query, out)
-        best: dict[str, Any] = {"n": min(ns, default=1), "C": PRICES[1] if not self.C else self.C}
+        best: dict[str, Any] = {"n": min(ns, default=1), "C": self.C or USUAL}
         if held.all() or not held.any():
             return best
         most = -1.0
@@ -361,7 +364,7 @@ def mine(
     relevant: Sequence[IdArray],
     queries: IdArray,
     *,
-    per_query: int = 24,
+    per_query: int = 96,
     hard: float = 0.5,
     depth: int = 100,
     seed: int = 0,

@@ -11,6 +11,7 @@ from typing import Any
 from likewise.collection import Collection
 from likewise.collection.layouts import CollectionMap
 from likewise.collection.modelling import Prepared
+from likewise.collection.workers import start_child
 from likewise.types import DataProblem, LikewiseError
 
 LOOK = 0.1
@@ -22,10 +23,11 @@ def learn_apart(
     objective: str,
     should_stop: Callable[[], bool],
     settings: Mapping[str, Any] | None = None,
+    space: str = "",
 ) -> Prepared | None:
     """What a child process learned from the judgements; None where it was stopped."""
     found: Prepared | None = _apart(
-        collection, _learn, (objective, dict(settings or {})), should_stop
+        collection, _learn, (objective, dict(settings or {}), space), should_stop
     )
     return found
 
@@ -36,8 +38,10 @@ def map_apart(collection: Collection, should_stop: Callable[[], bool]) -> Collec
     return found
 
 
-def _learn(collection: Collection, objective: str, settings: dict[str, Any]) -> Prepared:
-    return collection.models.prepare(objective, settings=settings)
+def _learn(
+    collection: Collection, objective: str, settings: dict[str, Any], space: str
+) -> Prepared:
+    return collection.models.prepare(objective, settings=settings, space=space)
 
 
 def _draw_map(collection: Collection) -> CollectionMap:
@@ -55,7 +59,7 @@ def _apart(
     child = context.Process(
         target=_in_child, args=(collection.folder, collection.store.folder, work, given, theirs)
     )
-    child.start()
+    start_child(child)
     theirs.close()
     try:
         while not ours.poll(LOOK):

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from likewise.collection.words import NAME as VISUAL_WORDS
 from likewise.server.apart import learn_apart, map_apart
 from likewise.server.events import Hub
 from likewise.server.watched import Watched
@@ -67,6 +68,7 @@ Work = Callable[[Watched, Running, dict[str, Any]], str]
 
 def index_folder(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
     """Bring the collection up to date with its folder."""
+    same = (VISUAL_WORDS,) if payload.get("same_object") else ()
 
     def progress(done: int, total: int) -> None:
         running.progress(done, total)
@@ -74,7 +76,7 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
 
     try:
         report = collection.index(
-            features=payload.get("features") or None,
+            features=payload.get("features") or same or None,
             retry=bool(payload.get("retry")),
             accept_missing=bool(payload.get("accept_missing")),
             progress=progress,
@@ -130,7 +132,8 @@ def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) 
     settings: dict[str, Any] = {}
     if objective == "clicks":
         settings = {name: payload[name] for name in ("propensity", "more") if name in payload}
-    ready = learn_apart(collection, objective, running.should_stop, settings)
+    space = str(payload.get("space", ""))
+    ready = learn_apart(collection, objective, running.should_stop, settings, space)
     if ready is None:
         return "Stopped; nothing was kept."
     model = collection.models.keep(ready, activate=False)
@@ -166,8 +169,19 @@ TAKES_IN = ("index", "demo")
 """Kinds that bring pictures in: one of them at a time, and a paused one goes on."""
 
 
+def alike(one: tuple[str, Mapping[str, Any]], other: tuple[str, Mapping[str, Any]]) -> bool:
+    """Whether two jobs (kind, payload) do the same work, so that one of them is enough."""
+    (kind, payload), (known, before) = one, other
+    if kind in TAKES_IN:
+        return known in TAKES_IN
+    if kind != known or kind != "learn":
+        return kind == known
+    what = [(p.get("space") or p.get("objective") or "bilinear") for p in (payload, before)]
+    return what[0] == what[1]
+
+
 class Runner:
-    """Starts, pauses, resumes and cancels jobs; at most one of a kind at a time."""
+    """Starts, pauses, resumes and cancels jobs; at most one of those that do the same work."""
 
     def __init__(self, collection: Watched, hub: Hub) -> None:
         self.collection, self.hub, self.jobs = collection, hub, collection.store.jobs
@@ -176,13 +190,18 @@ class Runner:
         self._closed = False
 
     def start(self, kind: str, payload: dict[str, Any]) -> Job:
-        """A job of this kind: the one under way, a paused one that goes on, or a new one."""
+        """A job for this work: the one under way, a paused one that goes on, or a new one."""
         with self._lock:
-            alike = TAKES_IN if kind in TAKES_IN else (kind,)
             for known in self.jobs.all():
-                if known.kind in alike and known.state in ("queued", "running"):
+                same = alike((kind, payload), (known.kind, known.payload))
+                more = payload.get("same_object") and not known.payload.get("same_object")
+                if same and known.state in ("queued", "running"):
+                    if more:
+                        raise BadInput(
+                            "Pictures are being taken in; ask for same-object search after that."
+                        )
                     return known
-                if kind in TAKES_IN and known.kind == kind and known.state == "paused":
+                if kind in TAKES_IN and known.kind == kind and known.state == "paused" and not more:
                     return self._launch(known)
             return self._launch(self.jobs.create(kind, payload))
 
@@ -194,7 +213,10 @@ class Runner:
                 raise BadInput(f"Job {job} is {found.state}; only paused or failed work goes on.")
             if found.kind not in KINDS:
                 raise NotFound(f"Nobody here knows how to do a job of kind {found.kind!r}.")
-            if any(j.kind == found.kind and j.state == "running" for j in self.jobs.all()):
+            mine = (found.kind, found.payload)
+            if any(
+                j.state == "running" and alike(mine, (j.kind, j.payload)) for j in self.jobs.all()
+            ):
                 raise BadInput(f"Another job of kind {found.kind} is running; wait for it.")
             return self._launch(found)
 

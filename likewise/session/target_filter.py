@@ -278,8 +278,8 @@ def _mixed(logs: Mapping[str, FloatArray], said: Mapping[str, float], seen: IdAr
         mass = []
         for name, log in logs.items():
             part = log[:, rows] + (shifts[name] - best)
+            part[:, hidden[rows]] = -np.inf  # those may be far above the best that is left
             likely = np.exp(part, out=part).sum(axis=0)
-            likely[hidden[rows]] = 0.0
             mass.append(float(likely.sum(dtype=np.float64)))
             total += likely
         # Far below the best a sum of exponentials is zero; the largest of its terms still ranks.

@@ -18,7 +18,7 @@ from likewise.collection import words as words_
 from likewise.datasets import swatches
 from likewise.store import Filter
 from likewise.types import BadInput, SpaceMismatch
-from tests.server.conftest import Server
+from tests.server.conftest import Server, wait_for
 
 OBJECTS, VIEWS = 8, 4
 
@@ -299,3 +299,49 @@ def test_the_server_offers_the_switch(folder: Path) -> None:
         refused = client.post("/api/v1/search", json={**asked, "text": "red"})
         assert refused.status_code == 422
         assert "pictures only" in refused.json()["detail"]
+
+
+def test_the_server_learns_a_table_beside_another_model(folder: Path) -> None:
+    with (
+        likewise.open(folder, write=True) as collection,
+        Server(collection).running() as server,
+        server.client(Authorization="Bearer the-token-of-the-tests") as client,
+    ):
+        mark(collection)
+        started = [
+            client.post("/api/v1/models/learn", json=asked).json()["id"]
+            for asked in ({"space": "words"}, {}, {"space": "words"})
+        ]
+        assert started[0] == started[2] != started[1]  # the same work once, other work beside it
+        done = [wait_for(client, job, "done", "failed") for job in started[:2]]
+        assert [job["state"] for job in done] == ["done", "done"], done
+        table, look = (client.get(f"/api/v1/models/{job['model']}").json() for job in done)
+        assert (table["slot"], look["slot"]) == ("same-object", "default")
+        assert table["card"]["kind"] == "word-table"
+        told = client.post(f"/api/v1/models/{table['id']}/activate", json={"force": True})
+        assert told.json() == {"model": table["id"], "previous": None}
+        query = {"examples": [{"item": collection.item("2-0.png").id}], "same_object": True}
+        answer = client.post("/api/v1/search", json=query).json()
+        assert answer["model"] == f"{table['id']} word-table"
+        back = client.post("/api/v1/models/rollback", json={"slot": "same-object"}).json()
+        assert back == {"model": None, "previous": table["id"]}
+
+
+def test_the_server_reads_local_features_when_asked(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("0-0.png", "0-1.png", "5-0.png"):
+        shutil.copy(folder / name, other / name)
+    with likewise.open(other, create=True) as collection:
+        collection.index(features=("colour",), processes=1)
+        with (
+            Server(collection).running() as server,
+            server.client(Authorization="Bearer the-token-of-the-tests") as client,
+        ):
+            assert client.get("/api/v1/status").json()["same_object"] is False
+            job = client.post("/api/v1/jobs", json={"same_object": True}).json()
+            assert wait_for(client, job["id"], "done", "failed")["state"] == "done"
+            assert client.get("/api/v1/status").json()["same_object"] is True
+            asked = {"examples": [{"item": collection.item("0-0.png").id}], "same_object": True}
+            found = client.post("/api/v1/search", json=asked).json()["results"]
+            assert found[0]["path"] == "0-1.png"

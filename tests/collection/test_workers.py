@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -95,3 +97,28 @@ def test_a_describer_keeps_its_child_and_takes_bytes_and_crops():
         assert describer(Task(4, data=b"no picture")).problem
     finally:
         describer.close()
+
+
+SCRIPT = """
+import likewise
+with likewise.open("pictures", create=True) as collection:
+    report = collection.index(features=("colour",), processes=2)
+    print(report.embedded, len(collection.search(1, k=2).results))
+"""
+
+
+@pytest.mark.parametrize("way", ["file", "standard input"])
+def test_a_script_without_a_guard_runs_once(way, tmp_path):
+    """Children import the parent's main module unless they are kept from it."""
+    (tmp_path / "pictures").mkdir()
+    for i in range(3):
+        photo(60 + i, 40, seed=i).save(tmp_path / "pictures" / f"{i}.jpg")
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    command, given = (
+        ([sys.executable, "mine.py"], "") if way == "file" else ([sys.executable], SCRIPT)
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        command, input=given, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("3 2\n", "")

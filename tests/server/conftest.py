@@ -114,3 +114,14 @@ def picture(folder: Path, number: int = 1) -> bytes:
 def ids(collection) -> list[int]:
     """Items that can be found."""
     return [int(i) for i in collection.snapshot().ids]
+
+
+def wait_for(client, job: int, *states: str, seconds: float = 90.0) -> dict:
+    """A job, once it is in one of these states."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = client.get(f"/api/v1/jobs/{job}").json()
+        if found["state"] in states:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"job {job} did not become {states}: {found}")

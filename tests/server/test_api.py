@@ -9,7 +9,7 @@ import time
 import pytest
 from PIL import Image
 
-from tests.server.conftest import ids, picture
+from tests.server.conftest import ids, picture, wait_for
 
 API = "/api/v1"
 
@@ -18,16 +18,6 @@ def search(client, **asked):
     answer = client.post(f"{API}/search", json=asked)
     assert answer.status_code == 200, answer.text
     return answer.json()
-
-
-def wait_for(client, job: int, *states: str, seconds: float = 90.0) -> dict:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        found = client.get(f"{API}/jobs/{job}").json()
-        if found["state"] in states:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"job {job} did not become {states}: {found}")
 
 
 def test_search_over_http_is_the_collections_search(client, collection):

@@ -55,11 +55,12 @@ def jobs(here: Here) -> list[dict[str, Any]]:
 
 
 class JobIn(Strict):
-    """What to do; ``retry`` tries unreadable files again."""
+    """What to do; ``retry`` tries unreadable files again, ``same_object`` reads local features."""
 
     kind: Literal["index"] = "index"
     retry: bool = False
     accept_missing: bool = False
+    same_object: bool = False
 
 
 @router.post("/jobs", response_model=JobOut, status_code=202)

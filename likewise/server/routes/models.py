@@ -70,6 +70,9 @@ class LearnIn(Strict):
     """How to learn."""
 
     objective: Literal["bilinear", "top-precision", "clicks"] = "bilinear"
+    space: Literal["", "words"] = Field(
+        "", description="words: learn the table of same-object search from the marks instead"
+    )
     activate: bool = False
     propensity: Annotated[float, Field(ge=0, le=5)] = Field(
         0.0, description="for clicks: at place r results are looked at with chance r ** -propensity"
@@ -80,7 +83,10 @@ class LearnIn(Strict):
 
 @router.post("/models/learn", response_model=JobOut, status_code=202)
 def learn(asked: LearnIn, here: Here, key: Key = None) -> dict[str, Any]:
-    """Learn a model from the judgements, as a job; it stays inactive unless asked otherwise."""
+    """Learn a model from the judgements, as a job; it stays inactive unless asked otherwise.
+
+    Where the same is being learned already, the answer is that job.
+    """
     payload = asked.model_dump()
     job: dict[str, Any] = here.replay.once(
         key, "learn", payload, lambda: as_json(here.runner.start("learn", payload))

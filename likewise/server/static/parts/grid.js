@@ -64,12 +64,12 @@ function Card({ r, place, current, picked, acts, targets, was, compared, onFocus
   const tab = current ? 0 : -1;
   const marked = markOf(r);
   const score = r.score === undefined ? "" : r.score.toPrecision(3);
-  const by = (r.found_by?.length ? `, found by ${r.found_by.join(" and ")}` : "")
-    + (r.inliers > 0 ? `, ${r.inliers} places agree` : "");
+  const agree = r.inliers > 0 ? `, ${r.inliers} places agree` : "";
+  const by = (r.found_by?.length ? `, found by ${r.found_by.join(" and ")}` : "") + agree;
   return html`<li class=${`card ${picked ? "picked" : ""} ${marked}`} onFocusIn=${onFocus}>
     <div class="shown"><button class="picture" tabindex=${tab} aria-pressed=${picked ? "true" : "false"} onClick=${onPick}
       onDblClick=${() => acts.open?.(r)} title=${`${r.name}${score && `\nscore ${score}${by}`}`}
-      aria-label=${`${place + 1}: ${r.name}${marked && `, marked ${marked}`}`}>
+      aria-label=${`${place + 1}: ${r.name}${marked && `, marked ${marked}`}${agree}`}>
       ${r.thumbnail ? html`<img src=${r.thumbnail} alt="" loading="lazy" decoding="async" />` : html`<span class="nothing">…</span>`}
       </button>
       ${r.copies?.length > 0 && html`<span class="badge" title="near-duplicates folded in">+${r.copies.length}</span>`}

@@ -10,6 +10,7 @@ import { complain, say } from "/static/lib/toasts.js";
 import { Changes } from "/static/parts/changes.js";
 import { Compare } from "/static/parts/compare.js";
 import { Dialog } from "/static/parts/dialog.js";
+import { Learn } from "/static/parts/learn.js";
 import { Bars, Curves, Differences, Heat, Numbers } from "/static/parts/plots.js";
 import { useModels } from "/static/screens/results.js";
 
@@ -34,6 +35,7 @@ export function Models({ params }) {
           listed here with how well it does.</p></div>`
       : html`<${List} models=${models} shown=${shown} />`}
     ${wanted > 0 && !shown && models.length > 0 && html`<p class="error" role="alert">There is no model ${wanted}.</p>`}
+    <${Learn} choose />
     ${shown && html`<${Card} key=${shown.id} model=${shown} />`}
     ${models.length > 0 && html`<${Compare} models=${models.filter(ranksPictures)} params=${params} />`}
   </section>`;

@@ -1,7 +1,7 @@
 // Results: what was found, best first; marks act at once, for this query.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call } from "/static/lib/api.js";
+import { call, newKey } from "/static/lib/api.js";
 import { plural } from "/static/lib/format.js";
 import { useKeys } from "/static/lib/keys.js";
 import { status, ticks } from "/static/lib/news.js";
@@ -121,12 +121,21 @@ function Tools({ query, change }) {
       ${names.map(([id, name]) => html`<option key=${id} value=${id}>${name}</option>`)}</select></label>
     <label><input type="checkbox" checked=${query.fold}
       onChange=${(e) => change({ ...query, fold: e.target.checked })} /> fold near-duplicates</label>
-    <label title=${at?.same_object ? "" : "This collection is not indexed for it"}><input type="checkbox" checked=${query.same}
-      disabled=${!at?.same_object} onChange=${(e) => change({ ...query, same: e.target.checked })} /> same object</label>
+    <label title="Find the same thing, whatever the picture looks like"><input type="checkbox" checked=${query.same}
+      onChange=${(e) => (at?.same_object || query.same ? change({ ...query, same: e.target.checked }) : offerObjects(e.target))} /> same object</label>
     ${query.tags.map((tag) => html`<button key=${tag} title="Take this filter away"
       onClick=${() => change({ ...query, tags: query.tags.filter((t) => t !== tag) })}>tag: ${tag} ×</button>`)}
     <${TagFilter} query=${query} change=${change} />
   </div>`;
+}
+
+// The switch needs the pictures' local features: offer to read them, and leave it off meanwhile.
+function offerObjects(box) {
+  box.checked = false;
+  const read = () => call("/jobs", { body: { same_object: true }, key: newKey() })
+    .then(() => say("Local features are being read; the switch works when that is done.")).catch(complain);
+  say("Finding the same object needs the local features of all pictures, which are read once.",
+    { action: "Read them", run: read, lasting: 20000 });
 }
 
 function TagFilter({ query, change }) {

@@ -1,0 +1,97 @@
+"""The same-object switch: local features read on request, then found, checked and learned from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import likewise
+from likewise.datasets import swatches
+from tests.browser.conftest import Served, order, results, settled, violations
+
+OBJECTS, VIEWS = 6, 3
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory):
+    """Views of a few things, indexed by how they look only."""
+    folder = tmp_path_factory.mktemp("objects") / "pictures"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for at, whole in enumerate(swatches(OBJECTS, size=160, seed=5).render_all(jobs=1)):
+        for number in range(VIEWS):
+            top, left = rng.integers(0, 25, 2)
+            part = Image.fromarray(whole[top : top + 135, left : left + 135])
+            part.rotate(90 * number).save(folder / f"{at}-{number}.png")
+    with likewise.open(folder, create=True) as collection:
+        collection.index(features=("colour",), processes=1)
+    running = Served(folder).start()
+    yield running
+    running.stop()
+
+
+def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
+    page.goto(objects.address)
+    page.wait_for_selector(".card img")
+    item = objects.api("/items?limit=1")["items"][0]
+    looks = results(page, objects, f"like={item['item']}")
+    switch = page.get_by_role("checkbox", name="same object")
+    switch.click()
+    assert not switch.is_checked()
+    assert "same=1" not in page.url
+    page.get_by_role("button", name="Read them").click()
+    page.wait_for_function(
+        "fetch('/api/v1/status').then(r => r.json()).then(s => s.same_object)", polling=200
+    )
+    page.reload()
+    page.wait_for_selector('ul[aria-label="Results"] .card img')
+    switch.check()
+    page.wait_for_url("**same=1**")
+    settled(page, changed=looks)
+    thing = item["path"].split("-")[0]
+    assert all(name.startswith(thing) for name in order(page)[: VIEWS - 1])
+    labels = page.locator('ul[aria-label="Results"] .picture').evaluate_all(
+        "all => all.map(c => c.getAttribute('aria-label'))"
+    )
+    assert all("places agree" in label for label in labels[: VIEWS - 1]), labels
+    assert violations(page) == []
+    page.reload()
+    page.wait_for_selector('.results[aria-busy="false"]')
+    assert switch.is_checked()
+    switch.uncheck()
+    settled(page, changed=order(page))
+
+
+def test_marks_teach_the_table_from_the_models_screen(page, objects):
+    if not objects.api("/status")["same_object"]:
+        objects.api("/jobs", {"same_object": True})
+    every = {i["path"]: i["item"] for i in objects.api("/items?limit=100")["items"]}
+    for path, query in every.items():
+        thing = path.split("-")[0]
+        for relevant in (True, False):
+            marked = [i for p, i in every.items() if p.startswith(f"{thing}-") == relevant]
+            marked = [i for i in marked if i != query][:4]
+            about = {"query": {"examples": [{"item": query}]}, "items": marked}
+            objects.api("/judgements", {**about, "relevant": relevant})
+    page.goto(objects.address)
+    page.wait_for_selector(".card img")
+    page.goto(f"{objects.base}/models")
+    learn = page.get_by_role("region", name="Learning")
+    learn.get_by_label("What").select_option(label="What shows the same object, from marks")
+    learn.get_by_role("button", name="Learn now").click()
+    learn.locator(".verdict").wait_for()
+    assert "word-table" in learn.locator(".verdict").inner_text()
+    page.wait_for_selector(".card-of-model")
+    assert "word-table" in page.locator(".modellist").inner_text()
+    assert violations(page) == []
+
+
+def test_words_without_any_click_say_what_to_do(page, objects):
+    page.goto(objects.address)
+    page.wait_for_selector(".card img")
+    page.goto(f"{objects.base}/models")
+    learn = page.get_by_role("region", name="Learning")
+    learn.get_by_label("What").select_option(label="What words look like, from clicks and captions")
+    learn.get_by_role("button", name="Learn now").click()
+    learn.get_by_text("no clicks").wait_for()
