@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
+from likewise.collection import Collection
 from likewise.collection.modelling import DEFAULT, OBJECTS, WORDS, slot_of
 from likewise.store import Model
 from likewise.types import BadInput
@@ -51,15 +52,7 @@ def learn_labels(
         model = collection.models.learn(
             objective, name=name, activate=activate, force=force, seed=seed, space=space
         )
-        active = set(collection.models.all_active().values())
-    if as_json:
-        emit(as_row(model, active))
-        return
-    show_card(model)
-    if model.id in active:
-        what, flag = ("same-object search", " --same-object") if space else ("search", "")
-        back = f"likewise models rollback{flag}"
-        typer.echo(f"Model {model.id} now ranks every {what}; take it back: {back}")
+        _say_learned(collection, model, as_json)
 
 
 @learn_app.command("clicks")
@@ -99,16 +92,26 @@ def learn_clicks(
         model = collection.models.learn(
             "clicks", name=name, activate=activate, force=force, seed=seed, settings=settings
         )
-        active = set(collection.models.all_active().values())
+        _say_learned(collection, model, as_json)
+
+
+_NOW = {
+    DEFAULT: ("ranks every search", ""),
+    WORDS: ("reads every text query", " --words"),
+    OBJECTS: ("ranks every same-object search", " --same-object"),
+}
+
+
+def _say_learned(collection: Collection, model: Model, as_json: bool) -> None:
+    active = set(collection.models.all_active().values())
     if as_json:
         emit(as_row(model, active))
         return
     show_card(model)
     if model.id in active:
-        typer.echo(
-            f"Model {model.id} now reads every text query; take it back: "
-            "likewise models rollback --words"
-        )
+        does, flag = _NOW[slot_of(model)]
+        back = f"likewise models rollback{flag}"
+        typer.echo(f"Model {model.id} now {does}; take it back: {back}")
 
 
 def as_row(model: Model, active: set[int]) -> dict[str, Any]:

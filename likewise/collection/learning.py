@@ -8,9 +8,9 @@ kept is learned from all judgements with the same settings.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,21 +86,40 @@ def gather(
 ) -> Evidence:
     """Picture queries of a log with the vectors of everything they speak of."""
     ids, codes = snapshot.all_codes()
-    paths = {item: as_file(path) for item, path in store.items.paths(ids.tolist()).items()}
-    rows = {paths[item]: row for row, item in enumerate(ids.tolist())}
+    asked = read_queries(judgements, lambda ref: pictures.vector(ref, snapshot))
+    queries = np.stack(asked.read) if asked.read else np.zeros((0, snapshot.dim), np.float32)
+    return Evidence(
+        ids, codes, rows_by_path(store, ids), queries, asked.refs, asked.log, asked.lost
+    )
+
+
+class Asked(NamedTuple):
+    """The picture queries of a log, those that can be read numbered from 0 on."""
+
+    log: Judgements
+    refs: dict[QueryRef, int]
+    read: list[Any]
+    lost: int
+
+
+def read_queries(judgements: Sequence[Judgement], read: Callable[[QueryRef], Any]) -> Asked:
+    """What ``read`` makes of each picture query; of those whose picture is gone the number."""
     log = Judgements.of(j for j in judgements if j.query.kind != "text")
-    refs: dict[QueryRef, int] = {}
-    vectors: list[FloatArray] = []
-    lost = 0
+    asked = Asked(log, {}, [], 0)
     for ref in log.queries():
         try:
-            vectors.append(pictures.vector(ref, snapshot))
-        except LikewiseError:  # its picture is gone or unreadable: its judgements wait
-            lost += 1
+            asked.read.append(read(ref))
+        except LikewiseError:  # gone or unreadable: its judgements wait
+            asked = asked._replace(lost=asked.lost + 1)
             continue
-        refs[ref] = len(refs)
-    queries = np.stack(vectors) if vectors else np.zeros((0, snapshot.dim), np.float32)
-    return Evidence(ids, codes, rows, queries, refs, log, lost)
+        asked.refs[ref] = len(asked.refs)
+    return asked
+
+
+def rows_by_path(store: Store, ids: IdArray) -> dict[str, int]:
+    """Row of each item by the path that judgements name it by."""
+    paths = store.items.paths(ids.tolist())
+    return {as_file(paths[item]): row for row, item in enumerate(ids.tolist())}
 
 
 def make_learner(objective: str, plain: Plain, settings: Mapping[str, Any]) -> Any:

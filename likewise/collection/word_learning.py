@@ -13,10 +13,10 @@ from scipy import sparse
 from likewise.collection import learning
 from likewise.collection.learning import Evidence
 from likewise.collection.words import WordsView, weights_shown
-from likewise.judgements import Judgements, PreferenceReport
+from likewise.judgements import PreferenceReport
 from likewise.learners.word_table_learner import WordTableLearner
-from likewise.store import Store, as_file
-from likewise.types import BadInput, Judgement, LikewiseError, Preferences, QueryRef, Similarity
+from likewise.store import Store
+from likewise.types import BadInput, Judgement, Preferences, Similarity
 
 if TYPE_CHECKING:
     from likewise.collection.same_object import SameObject
@@ -72,24 +72,14 @@ def gather(
     judgements: Sequence[Judgement], store: Store, words: SameObject, view: WordsView
 ) -> WordEvidence:
     """Picture queries of a log with the words of everything they speak of."""
-    paths = {item: as_file(path) for item, path in store.items.paths(view.ids.tolist()).items()}
-    rows = {paths[item]: row for row, item in enumerate(view.ids.tolist())}
-    log = Judgements.of(j for j in judgements if j.query.kind != "text")
-    refs: dict[QueryRef, int] = {}
-    found: list[Any] = []
-    lost = 0
-    for ref in log.queries():
-        try:
-            found.append(words.histogram(ref, view))
-        except LikewiseError:  # its picture is gone or unreadable: its judgements wait
-            lost += 1
-            continue
-        refs[ref] = len(refs)
+    asked = learning.read_queries(judgements, lambda ref: words.histogram(ref, view))
     assert view.space is not None
-    stack = sparse.vstack(found, format="csr") if found else np.zeros((0, view.space.words))
+    none = np.zeros((0, view.space.words))
+    stack = sparse.vstack(asked.read, format="csr") if asked.read else none
     queries: Any = Rows(sparse.csr_array(stack))
     codes: Any = Rows(view.levels)
-    return WordEvidence(view.ids, codes, rows, queries, refs, log, lost)
+    rows = learning.rows_by_path(store, view.ids)
+    return WordEvidence(view.ids, codes, rows, queries, asked.refs, asked.log, asked.lost)
 
 
 def learn(

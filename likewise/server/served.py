@@ -8,7 +8,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Request
 
@@ -23,6 +23,8 @@ from likewise.types import BadInput
 
 REMEMBERED = 1024
 """Answers to keyed writes that are kept for a repeated request."""
+
+Answer = TypeVar("Answer")
 
 
 class Served:
@@ -62,7 +64,7 @@ class Replay:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, tuple[str, Any]] = OrderedDict()
 
-    def once(self, key: str | None, what: str, request: Any, act: Callable[[], Any]) -> Any:
+    def once(self, key: str | None, what: str, request: Any, act: Callable[[], Answer]) -> Answer:
         """Do something once for a key; a key that was used for another request is refused."""
         if key is None:
             return act()
@@ -70,10 +72,11 @@ class Replay:
         digest = hashlib.sha256(name.encode()).hexdigest()
         with self._lock:
             if key in self._known:
-                before, answer = self._known[key]
+                before, known = self._known[key]
+                given: Answer = known
                 if before != digest:
                     raise BadInput("This Idempotency-Key was used for another request; use a new.")
-                return answer
+                return given
             answer = act()
             self._known[key] = (digest, answer)
             while len(self._known) > REMEMBERED:

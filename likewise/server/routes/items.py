@@ -187,8 +187,7 @@ def change_tags(asked: TagsIn, here: Here, key: Key = None) -> dict[str, Any]:
                 store.texts.untag(ids, asked.remove)
         return {"items": len(ids)}
 
-    answer: dict[str, Any] = here.replay.once(key, "tags", asked.model_dump(), act)
-    return answer
+    return here.replay.once(key, "tags", asked.model_dump(), act)
 
 
 class SelectionIn(Strict):

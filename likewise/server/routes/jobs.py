@@ -67,10 +67,9 @@ class JobIn(Strict):
 def start(asked: JobIn, here: Here, key: Key = None) -> dict[str, Any]:
     """Bring the collection up to date with its folder; the job under way, where there is one."""
     payload = asked.model_dump()
-    job: dict[str, Any] = here.replay.once(
+    return here.replay.once(
         key, "job", payload, lambda: as_json(here.runner.start("index", payload))
     )
-    return job
 
 
 @router.get("/jobs/{job}", response_model=JobOut)

@@ -88,10 +88,9 @@ def learn(asked: LearnIn, here: Here, key: Key = None) -> dict[str, Any]:
     Where the same is being learned already, the answer is that job.
     """
     payload = asked.model_dump()
-    job: dict[str, Any] = here.replay.once(
+    return here.replay.once(
         key, "learn", payload, lambda: as_json(here.runner.start("learn", payload))
     )
-    return job
 
 
 class ActivateIn(Strict):

@@ -62,8 +62,7 @@ def begin(asked: SessionIn, here: Here, key: Key = None) -> dict[str, Any]:
         with here.searches.at(begun.number) as search:
             return _shown(here, search)
 
-    answer: dict[str, Any] = here.replay.once(key, "session", asked.model_dump(), act)
-    return answer
+    return here.replay.once(key, "session", asked.model_dump(), act)
 
 
 @router.post("/boards", response_model=BoardOut)
@@ -151,8 +150,7 @@ def go_on(session: Id, asked: Act, here: Here, key: Key = None) -> dict[str, Any
             _note(here, search, "next", asked, {"made": search.board.round})
             return _shown(here, search)
 
-    answer: dict[str, Any] = here.replay.once(key, f"next {session}", asked.model_dump(), act)
-    return answer
+    return here.replay.once(key, f"next {session}", asked.model_dump(), act)
 
 
 @router.post("/sessions/{session}/hundred", response_model=BoardOut, status_code=201)
@@ -165,8 +163,7 @@ def hundred(session: Id, asked: Act, here: Here, key: Key = None) -> dict[str, A
             _note(here, search, "hundred", asked, {"made": search.board.round})
             return _shown(here, search)
 
-    answer: dict[str, Any] = here.replay.once(key, f"hundred {session}", asked.model_dump(), act)
-    return answer
+    return here.replay.once(key, f"hundred {session}", asked.model_dump(), act)
 
 
 @router.post("/sessions/{session}/undo", response_model=BoardOut)
@@ -182,8 +179,7 @@ def undo(session: Id, asked: Act, here: Here, key: Key = None) -> dict[str, Any]
                 _note(here, search, "back", asked, {}, round=search.board.round)
             return _shown(here, search)
 
-    answer: dict[str, Any] = here.replay.once(key, f"undo {session}", asked.model_dump(), act)
-    return answer
+    return here.replay.once(key, f"undo {session}", asked.model_dump(), act)
 
 
 @router.post("/sessions/{session}/end", response_model=Ended)
@@ -211,8 +207,7 @@ def end(session: Id, asked: EndIn, here: Here, key: Key = None) -> dict[str, Any
                 "judgements": written,
             }
 
-    answer: dict[str, Any] = here.replay.once(key, f"end {session}", asked.model_dump(), act)
-    return answer
+    return here.replay.once(key, f"end {session}", asked.model_dump(), act)
 
 
 def _note(
