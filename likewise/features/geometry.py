@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.features.local import LocalFeatures, root_sift
+from likewise.solvers.threads import one_blas_thread
 
 RATIO = 0.85
 """The nearest descriptor must be this much nearer than the second."""
@@ -24,12 +25,11 @@ def matches(a: LocalFeatures, b: LocalFeatures, ratio: float = RATIO) -> NDArray
     """Pairs of places (row of ``a``, row of ``b``) whose descriptors choose each other."""
     if len(a) < 2 or len(b) < 2:
         return np.zeros((0, 2), np.int64)
-    alike = root_sift(a.descriptors) @ root_sift(b.descriptors).T
-    distance = np.sqrt(np.maximum(2 - 2 * alike, 0))
-    best = distance.argmin(axis=1)
-    first = distance[np.arange(len(a)), best]
-    second = np.partition(distance, 1, axis=1)[:, 1]
-    back = distance.argmin(axis=0)
+    with one_blas_thread():  # a small product
+        alike = root_sift(a.descriptors) @ root_sift(b.descriptors).T
+    best, back = alike.argmax(axis=1), alike.argmax(axis=0)
+    two = np.partition(alike, -2, axis=1)[:, -2:]
+    second, first = np.sqrt(np.maximum(2 - 2 * two, 0)).T  # distances: descriptors have length one
     good = (back[best] == np.arange(len(a))) & (first < ratio * np.maximum(second, 1e-9))
     return np.stack([np.flatnonzero(good), best[good]], axis=1).astype(np.int64)
 

@@ -73,7 +73,7 @@ function Card({ r, place, current, picked, acts, targets, was, compared, onFocus
       ${r.thumbnail ? html`<img src=${r.thumbnail} alt="" loading="lazy" decoding="async" />` : html`<span class="nothing">…</span>`}
       </button>
       ${r.copies?.length > 0 && html`<span class="badge" title="near-duplicates folded in">+${r.copies.length}</span>`}
-      ${r.inliers > 0 && html`<span class="badge" title="places that agree on one view change">⌖ ${r.inliers}</span>`}
+      ${r.inliers > 0 && html`<span class="badge" title="places that agree on one view change">${r.inliers} agree</span>`}
       ${compared && html`<span class="badge moved">${movement(was, place)}</span>`}
       ${marked && html`<span class=${`mark ${marked}`} aria-hidden="true">${marked === "right" ? "✓" : "✗"}</span>`}
       ${score && html`<span class="score" aria-hidden="true">${score}</span>`}
