@@ -37,12 +37,13 @@ def nearness(vectors: FloatArray, query: FloatArray, weights: FloatArray) -> Flo
 def in_chunks(work: Callable[[slice], None], items: int) -> None:
     """Call ``work`` for one range of rows after another; on all cores where there are many."""
     ranges = [slice(at, min(items, at + CHUNK)) for at in range(0, items, CHUNK)]
-    if items < SHARED_FROM:
-        for rows in ranges:
-            work(rows)
-        return
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        list(pool.map(work, ranges))
+    with one_blas_thread():
+        if items < SHARED_FROM:
+            for rows in ranges:
+                work(rows)
+            return
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            list(pool.map(work, ranges))
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
