@@ -126,11 +126,11 @@ def halves(whole: Set, rng: np.random.Generator) -> tuple[Set, Set]:
 def fitted(train: Set, rng: np.random.Generator, folded: bool) -> dict[str, Any]:
     """Every method, learned and chosen inside the training half."""
     weights = idf(train.counts)
-    inner, outer = halves(train._replace(labels=renumbered(train.labels)), rng)
+    sides = halves(train._replace(labels=renumbered(train.labels)), rng)
     seed = int(rng.integers(1 << 30))
     alpha = max(
         ALPHAS,
-        key=lambda a: mean_ap(lambda q, d: asymmetric(q, d, weights, alpha=a), outer),
+        key=lambda a: mean_ap(lambda q, d: asymmetric(q, d, weights, alpha=a), train),
     )
     methods: dict[str, Any] = {
         "tf-idf cosine": lambda q, d: cosine(q, d, weights),
@@ -144,19 +144,19 @@ def fitted(train: Set, rng: np.random.Generator, folded: bool) -> dict[str, Any]
     best: tuple[float, Any] = (-1.0, None)
     for tau in ("binary-idf", "one") if folded else ("binary-idf",):
         space = Words(weights, levels=LEVELS, tau=tau)
-        taught, small = (taught_by(side, space, seed) for side in (train, inner))
+        taught = taught_by(train, space, seed)
+        parts = [(taught_by(sides[i], space, seed), sides[1 - i]) for i in (0, 1)]
         for n in range(1, LEVELS + 1):
-            score, price = chosen(small, outer, space, n, seed)
+            score, price = max((crossed(parts, space, n, C, seed), C) for C in TRIED)
             learned = learn(taught, space, n, price, seed)
             name = f"table n={n}" + ("" if tau == "binary-idf" else ", tau folded in")
             methods[name] = Scorer(learned)
             best = max(best, (score, name), key=lambda pair: pair[0])
             if tau == "binary-idf" and n == LEVELS:
-                own = Scorer(learn(small, space, n, price, seed, "words"))
                 methods[f"{name}, each word"] = Scorer(
                     learn(taught, space, n, price, seed, "words")
                 )
-                pair = mean_ap(own, outer), f"{name}, each word"
+                pair = crossed(parts, space, n, price, seed, "words"), f"{name}, each word"
                 best = max(best, pair, key=lambda pair: pair[0])
     methods["learned table"] = methods[best[1]]
     return methods
@@ -173,11 +173,12 @@ def taught_by(side: Set, space: Words, seed: int) -> tuple[sparse.csr_array, Any
     return side.counts, mine(similarity, index, side.counts, relevant, queries, seed=seed)
 
 
-def chosen(
-    small: tuple[sparse.csr_array, Any], outer: Set, space: Words, n: int, seed: int
-) -> tuple[float, float]:
-    """Best mAP on buildings of the training half that taught nothing, and its C."""
-    return max((mean_ap(Scorer(learn(small, space, n, C, seed)), outer), C) for C in TRIED)
+def crossed(
+    parts: list[tuple[Any, Set]], space: Words, n: int, C: float, seed: int, sharing: str = "bins"
+) -> float:
+    """Mean mAP on either part of the training half, of what the other part teaches."""
+    tables = [Scorer(learn(taught, space, n, C, seed, sharing)) for taught, _ in parts]
+    return float(np.mean([mean_ap(table, other) for table, (_, other) in zip(tables, parts)]))
 
 
 def learn(
