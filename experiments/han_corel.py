@@ -233,17 +233,18 @@ def draw(report: Report, curves: dict[tuple[str, int], IdArray], most: int) -> N
     from matplotlib import pyplot
 
     def panel(axes: Any, keys: Iterator[tuple[str, int]], label: Any, title: str) -> None:
-        for key in keys:
+        for at, key in enumerate(keys):
             share = [(curves[key] <= by).mean() for by in range(1, most + 1)]
-            axes.plot(range(1, most + 1), share, label=label(key), linewidth=1.4)
+            look = "-" if key[0] in LEARN and key[0] != "shuffled orders" else "--"  # controls
+            axes.plot(range(1, most + 1), share, look, label=label(key), c=f"C{at % 10}", lw=1.4)
         axes.set(title=title, xlabel="round", ylim=(0, 1.02), xlim=(1, most))
-        axes.legend(fontsize=6)
 
     sizes = sorted({n for _, n in curves})
     figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
     for at, method in zip(axes, ("as in the paper", "default")):
         panel(at, ((method, n) for n in sizes), lambda key: f"N = {key[1]}", method)
     axes[0].set_ylabel("share of targets found")
+    axes[1].legend(loc="lower right", fontsize=8)
     figure.savefig(report.path("han_fig3.png"), dpi=110)
     some = [n for n in (10, 20, 30, 40) if n in sizes]
     figure, grid = pyplot.subplots(
@@ -252,6 +253,8 @@ def draw(report: Report, curves: dict[tuple[str, int], IdArray], most: int) -> N
     for at, n in zip(grid[0], some):
         panel(at, ((m, n) for m in METHODS), lambda key: key[0], f"N = {n}")
     grid[0, 0].set_ylabel("share of targets found")
+    lines, names = grid[0, 0].get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside right center", fontsize=8)
     figure.savefig(report.path("han_fig4.png"), dpi=110)
     pyplot.close("all")
 
