@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+import likewise
 
 PACKAGE = Path(__file__).resolve().parent.parent / "likewise"
 ROOMS = [
@@ -105,3 +109,24 @@ def test_heavy_libraries_stay_in_the_files_that_own_them(library):
 def test_files_hold_one_idea():
     long = {str(p): n for p in files() if (n := len(p.read_text().splitlines())) > 500}
     assert not long, f"split these: {long}"
+
+
+def test_a_search_starts_without_what_only_other_work_needs(tmp_path):
+    """What is imported before the first answer is what a person waits for."""
+    program = (
+        "import sys\n"
+        "from likewise.cli import app\n"
+        "try:\n"
+        "    app(['status', '-c', sys.argv[1]])\n"
+        "finally:\n"
+        "    print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)\n"
+    )
+    (tmp_path / "pictures").mkdir()
+    with likewise.open(tmp_path / "pictures", create=True):
+        pass
+    command = [sys.executable, "-c", program, str(tmp_path / "pictures")]
+    done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    loaded = set(done.stderr.split())
+    assert "likewise" in loaded, done.stderr
+    late = {"cv2", "fastapi", "matplotlib", "onnxruntime", "pandas", "pyarrow", "sklearn"}
+    assert not loaded & late

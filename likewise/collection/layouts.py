@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from likewise.collection.snapshot import Snapshot
-from likewise.layout.map import collection_map
-from likewise.layout.mosaic import mosaic
-from likewise.layout.sorted_grid import sorted_grid
 from likewise.store import Store
 from likewise.types import BadInput, FloatArray, IdArray, LikewiseError, NotFound
 
@@ -102,6 +99,8 @@ class Layouts:
         known = [i for i in wanted if snapshot.holds(i)]
         rows: list[list[int | None]] = []
         if known:
+            from likewise.layout.sorted_grid import sorted_grid  # heavy: not while searching
+
             grid = sorted_grid(_seen(snapshot, snapshot.codes(known)), columns=wide)
             rows = [[known[at] if at >= 0 else None for at in row] for row in grid.tolist()]
         rest: list[int | None] = [i for i in wanted if not snapshot.holds(i)]
@@ -132,6 +131,9 @@ class Layouts:
         if not snapshot.generation or not len(snapshot):
             raise NotFound("No index is built yet; the map is drawn when it is.")
         ids, codes = snapshot.all_codes()
+        from likewise.layout.map import collection_map  # heavy: not while searching
+        from likewise.layout.mosaic import mosaic
+
         laid = mosaic(collection_map(_seen(snapshot, codes), seed=seed))
         ordered = ids[laid.order]
         return CollectionMap(

@@ -10,8 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.manifold import TSNE
-from threadpoolctl import threadpool_limits
 
 from likewise.solvers.kmeans import kmeans
 from likewise.types import BadInput, FloatArray, as_matrix
@@ -70,6 +68,9 @@ def _placed(centres: FloatArray, seed: int) -> FloatArray:
     start[:, :axes] = u[:, :axes] * s[:axes] * np.sign(u[top, np.arange(axes)])
     if n < 12:  # too few for neighbourhoods: their leading axes say it all
         return start
+    from sklearn.manifold import TSNE  # heavy, and a search does not need it
+    from threadpoolctl import threadpool_limits
+
     spread = float(start[:, 0].std()) or 1.0
     tsne = TSNE(2, perplexity=min(30.0, (n - 1) / 3), init=start / spread * 1e-4, random_state=seed)
     # Its threads wait for each other at every step; on a busy machine one alone is far faster.
