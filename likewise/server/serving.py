@@ -17,6 +17,7 @@ from likewise.collection import Collection
 from likewise.server.access import Access, check_exposure, is_loopback, names_of, stored_secret
 from likewise.server.app import make_app
 from likewise.server.served import Served
+from likewise.solvers.threads import one_blas_thread
 from likewise.types import BadInput
 
 PORT = 8420
@@ -86,7 +87,8 @@ def serve(
             signal.signal(signal.SIGTERM, signal.default_int_handler)
         # A thread that scans or commits gives way to searches after .5 ms, not after Python's 5.
         sys.setswitchinterval(0.0005)
-        with contextlib.suppress(KeyboardInterrupt):
+        # Searches share the cores already; each of them waiting for all cores made the slow slower.
+        with contextlib.suppress(KeyboardInterrupt), one_blas_thread():
             server.run(sockets=[listening])
 
 
