@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -14,6 +16,12 @@ EXTENSIONS = frozenset(
     b".jpg .jpeg .jpe .jfif .png .gif .webp .avif .bmp .dib .tif .tiff .heic .heif".split()
 )
 _MAGIC = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF", b"BM", b"II*\x00", b"MM\x00*")
+
+STRETCH = 200
+"""Files between two rests."""
+
+REST = 0.002
+"""Seconds that a walk through a folder leaves to other threads, to searches for instance."""
 
 
 @dataclass
@@ -47,7 +55,10 @@ def scan(folder: bytes, leave_out: bytes | None = None) -> Scan:
             "changed. Mount or restore it and run this again."
         ) from None
     skip = _identity(leave_out) if leave_out else None
-    result.files.extend(_walk(folder, b"", {(root.st_dev, root.st_ino)}, skip, result.unreadable))
+    for seen in _walk(folder, b"", {(root.st_dev, root.st_ino)}, skip, result.unreadable):
+        result.files.append(seen)
+        if len(result.files) % STRETCH == 0 and threading.active_count() > 1:
+            time.sleep(REST)
     return result
 
 
