@@ -146,10 +146,29 @@ def test_marks_and_undo_by_keys(home, served):
     home.locator(".card .picture").nth(2).focus()
     home.keyboard.press("n")
     settled(home, before)
-    home.wait_for_selector(".card.wrong")
+    assert name_of(home.locator(".card.wrong .picture")) == before[2]
     home.keyboard.press("u")
     shows(home, before)
     assert order(home) == before
+
+
+def name_of(picture) -> str:
+    return picture.get_attribute("aria-label").partition(": ")[2].partition(",")[0]
+
+
+def test_keys_act_on_the_picture_that_was_clicked(home, served):
+    item = item_of(served, "swatch-0022.jpg")
+    before = results(home, served, f"like={item}&fold=0")
+    home.locator(".card .picture").nth(4).click()
+    home.keyboard.press("r")
+    settled(home, before)
+    assert name_of(home.locator(".card.right .picture")) == before[4]
+    home.keyboard.press("u")
+    shows(home, before)
+    home.keyboard.press("Escape")
+    home.locator(".card").nth(3).locator(".picture").click()
+    home.keyboard.press("m")
+    home.wait_for_url(f"**like={item_of(served, before[3])}*")
 
 
 def test_a_mark_stays_after_a_reload(home, served):

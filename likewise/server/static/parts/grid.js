@@ -66,7 +66,8 @@ function Card({ r, place, current, picked, acts, targets, was, compared, onFocus
   const score = r.score === undefined ? "" : r.score.toPrecision(3);
   const agree = r.inliers > 0 ? `, ${r.inliers} places agree` : "";
   const by = (r.found_by?.length ? `, found by ${r.found_by.join(" and ")}` : "") + agree;
-  return html`<li class=${`card ${picked ? "picked" : ""} ${marked}`} onFocusIn=${onFocus}>
+  // The event is written small: nothing listens to "FocusIn".
+  return html`<li class=${`card ${picked ? "picked" : ""} ${marked}`} onfocusin=${onFocus}>
     <div class="shown"><button class="picture" tabindex=${tab} aria-pressed=${picked ? "true" : "false"} onClick=${onPick}
       onDblClick=${() => acts.open?.(r)} title=${`${r.name}${score && `\nscore ${score}${by}`}`}
       aria-label=${`${place + 1}: ${r.name}${marked && `, marked ${marked}`}${agree}`}>
