@@ -5,10 +5,10 @@ others of that building, with and without 6,500 pictures of Flickr8k and Corel5k
 Ten splits by building: idf, settings (C, n, tau) and tables come from one half of the buildings
 and of the distractors, the measures from the other; the vocabulary is of distractors only.
 Every method that has settings tries four of them there; which table is *the* learned one, with
-and without distractors, is judged by either part of the training half on the other.  `wins` counts, as the paper does, the
-splits in which a method is the best of the paper's five; `ahead` counts the splits in which the
-chosen table beats the method of the row.  In the bursty variant a patterned strip (a swatch, one
-of forty) is laid into every picture.
+and without distractors, is judged by either part of the training half on the other.  `wins`
+counts, as the paper does, the splits in which a method is the best of the paper's five; `ahead`
+counts the splits in which the chosen table beats the method of the row.  In the bursty variant a
+patterned strip (a swatch, one of forty) is laid into every picture.
 
     python -m experiments.qin_buildings [--quick] [--words K ...] [--splits N] [--no-strips]
 """
