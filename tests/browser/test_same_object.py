@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from PIL import Image
 
 import likewise
 from likewise.datasets import swatches
-from tests.browser.conftest import Served, order, results, settled, violations
+from tests.browser.conftest import PATIENCE, Served, order, results, settled, violations
 
 OBJECTS, VIEWS = 6, 3
 
@@ -31,6 +33,15 @@ def objects(tmp_path_factory):
     running.stop()
 
 
+def wait_for_objects(served) -> None:
+    """Wait until the local features are read."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not any(job["kind"] == "index" and job["state"] == "done" for job in served.api("/jobs")):
+        assert time.monotonic() < deadline, served.api("/jobs")
+        time.sleep(0.2)
+    assert served.api("/status")["same_object"]
+
+
 def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
     page.goto(objects.address)
     page.wait_for_selector(".card img")
@@ -41,9 +52,7 @@ def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
     assert not switch.is_checked()
     assert "same=1" not in page.url
     page.get_by_role("button", name="Read them").click()
-    page.wait_for_function(
-        "fetch('/api/v1/status').then(r => r.json()).then(s => s.same_object)", polling=200
-    )
+    wait_for_objects(objects)
     page.reload()
     page.wait_for_selector('ul[aria-label="Results"] .card img')
     switch.check()
@@ -57,15 +66,18 @@ def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
     assert all("places agree" in label for label in labels[: VIEWS - 1]), labels
     assert violations(page) == []
     page.reload()
+    page.wait_for_selector('ul[aria-label="Results"] .card img')
     page.wait_for_selector('.results[aria-busy="false"]')
     assert switch.is_checked()
+    by_object = order(page)
     switch.uncheck()
-    settled(page, changed=order(page))
+    settled(page, changed=by_object)
 
 
 def test_marks_teach_the_table_from_the_models_screen(page, objects):
     if not objects.api("/status")["same_object"]:
         objects.api("/jobs", {"same_object": True})
+    wait_for_objects(objects)
     every = {i["path"]: i["item"] for i in objects.api("/items?limit=100")["items"]}
     for path, query in every.items():
         thing = path.split("-")[0]

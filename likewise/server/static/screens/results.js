@@ -122,7 +122,7 @@ function Tools({ query, change }) {
     <label><input type="checkbox" checked=${query.fold}
       onChange=${(e) => change({ ...query, fold: e.target.checked })} /> fold near-duplicates</label>
     <label title="Find the same thing, whatever the picture looks like"><input type="checkbox" checked=${query.same}
-      onChange=${(e) => (at?.same_object || query.same ? change({ ...query, same: e.target.checked }) : offerObjects(e.target))} /> same object</label>
+      onChange=${(e) => (!at || at.same_object || query.same ? change({ ...query, same: e.target.checked }) : offerObjects(e.target))} /> same object</label>
     ${query.tags.map((tag) => html`<button key=${tag} title="Take this filter away"
       onClick=${() => change({ ...query, tags: query.tags.filter((t) => t !== tag) })}>tag: ${tag} ×</button>`)}
     <${TagFilter} query=${query} change=${change} />
