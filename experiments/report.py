@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from likewise.types import LikewiseError
+
 VERSIONS = ("numpy", "scipy", "numba", "scikit-learn", "faiss-cpu", "onnxruntime", "Pillow")
 
 
@@ -134,6 +136,12 @@ def run(
         options(parser)
     arguments = vars(parser.parse_args(argv))
     target = arguments.pop("json")
+    for folder in (arguments["out"], target and target.parent):
+        try:  # before the work, so that none is lost
+            if folder is not None:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"{folder} cannot be written to ({error.strerror}); name another folder")
     quick, seed = arguments.pop("quick"), arguments.pop("seed")
     report = Report(name, quick=quick, seed=seed, settings=arguments)
     try:
@@ -141,9 +149,11 @@ def run(
     except FileNotFoundError as error:
         print(error, file=sys.stderr)
         raise SystemExit(3) from None
+    except LikewiseError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
     finally:
         if target is not None and report.rows:
-            target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(json.dumps(report.as_json(), indent=1) + os.linesep, encoding="utf-8")
     print(f"{name}: {len(report.rows)} rows in {time.perf_counter() - report.started:.1f} s")
     return report

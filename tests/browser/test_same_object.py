@@ -74,6 +74,17 @@ def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
     settled(page, changed=by_object)
 
 
+def learning(page, served, what: str):
+    """The learn section of the models, with this begun."""
+    page.goto(served.address)
+    page.wait_for_selector(".card img")
+    page.goto(f"{served.base}/models")
+    section = page.get_by_role("region", name="Learning")
+    section.get_by_label("What").select_option(label=what)
+    section.get_by_role("button", name="Learn now").click()
+    return section
+
+
 def test_marks_teach_the_table_from_the_models_screen(page, objects):
     if not objects.api("/status")["same_object"]:
         objects.api("/jobs", {"same_object": True})
@@ -86,12 +97,7 @@ def test_marks_teach_the_table_from_the_models_screen(page, objects):
             marked = [i for i in marked if i != query][:4]
             about = {"query": {"examples": [{"item": query}]}, "items": marked}
             objects.api("/judgements", {**about, "relevant": relevant})
-    page.goto(objects.address)
-    page.wait_for_selector(".card img")
-    page.goto(f"{objects.base}/models")
-    learn = page.get_by_role("region", name="Learning")
-    learn.get_by_label("What").select_option(label="What shows the same object, from marks")
-    learn.get_by_role("button", name="Learn now").click()
+    learn = learning(page, objects, "What shows the same object, from marks")
     learn.locator(".verdict").wait_for()
     assert "word-table" in learn.locator(".verdict").inner_text()
     page.wait_for_selector(".card-of-model")
@@ -100,10 +106,5 @@ def test_marks_teach_the_table_from_the_models_screen(page, objects):
 
 
 def test_words_without_any_click_say_what_to_do(page, objects):
-    page.goto(objects.address)
-    page.wait_for_selector(".card img")
-    page.goto(f"{objects.base}/models")
-    learn = page.get_by_role("region", name="Learning")
-    learn.get_by_label("What").select_option(label="What words look like, from clicks and captions")
-    learn.get_by_role("button", name="Learn now").click()
+    learn = learning(page, objects, "What words look like, from clicks and captions")
     learn.get_by_text("no clicks").wait_for()
