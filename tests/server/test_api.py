@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
 import time
 
 import pytest
 from PIL import Image
 
+from likewise.datasets import swatches
+from likewise.server.jobs import Running
 from tests.server.conftest import ids, picture, wait_for
 
 API = "/api/v1"
@@ -301,15 +304,31 @@ def test_an_index_job_takes_in_what_is_new(client, folder, collection):
     assert client.get(f"{API}/jobs").json()[0]["id"] == done["id"]
 
 
-def test_an_index_job_cancelled_half_way_keeps_what_was_done(client, folder, collection):
-    from likewise.datasets import swatches
+@pytest.fixture
+def begun(monkeypatch):
+    """Set once work has begun; it then waits until something is asked of it."""
+    event, real = threading.Event(), Running.progress
 
+    def progress(self, done: int, total: int, message: str = "") -> None:
+        real(self, done, total, message)
+        if done and not event.is_set():
+            event.set()
+            deadline = time.monotonic() + 60
+            while not self.wanted and time.monotonic() < deadline:
+                time.sleep(0.01)
+
+    monkeypatch.setattr(Running, "progress", progress)
+    return event
+
+
+def test_an_index_job_cancelled_half_way_keeps_what_was_done(client, folder, collection, begun):
     swatches(60, size=64, seed=9).write(folder / "more", jobs=1)
     job = client.post(f"{API}/jobs", json={"kind": "index"}).json()["id"]
     assert client.post(f"{API}/jobs", json={"kind": "index"}).json()["id"] == job
-    wait_for_progress(client, job)
+    assert begun.wait(60)
     assert client.post(f"{API}/jobs/{job}/cancel").status_code == 200
     assert wait_for(client, job, "cancelled", "done")["state"] == "cancelled"
+    assert 40 < len(collection) < 100
     assert search(client, text="swatch")["results"]
     again = client.post(f"{API}/jobs/{job}/resume")
     assert again.status_code == 422
@@ -318,21 +337,13 @@ def test_an_index_job_cancelled_half_way_keeps_what_was_done(client, folder, col
     assert len(collection) == 100
 
 
-def wait_for_progress(client, job: int) -> None:
-    deadline = time.monotonic() + 60
-    while client.get(f"{API}/jobs/{job}").json()["done"] < 1:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def test_a_paused_job_goes_on(client, folder, collection):
-    from likewise.datasets import swatches
-
+def test_a_paused_job_goes_on(client, folder, collection, begun):
     swatches(60, size=64, seed=8).write(folder / "more", jobs=1)
     job = client.post(f"{API}/jobs", json={"kind": "index"}).json()["id"]
-    wait_for_progress(client, job)
-    client.post(f"{API}/jobs/{job}/pause")
+    assert begun.wait(60)
+    assert client.post(f"{API}/jobs/{job}/pause").status_code == 200
     wait_for(client, job, "paused")
+    assert 40 < len(collection) < 100
     assert client.post(f"{API}/jobs/{job}/resume").json()["state"] == "running"
     assert wait_for(client, job, "done", "failed")["state"] == "done"
     assert len(collection) == 100

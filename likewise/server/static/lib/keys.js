@@ -1,5 +1,5 @@
 // Keys: every screen says which it has, so that the list of keys can never be wrong.
-import { useEffect, useRef } from "/static/vendor/preact-htm.js";
+import { useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
 import { signal } from "/static/lib/signal.js";
 
 const layers = [];
@@ -29,7 +29,7 @@ addEventListener("keydown", (event) => {
 export function useKeys(list, { inDialog = false } = {}) {
   const latest = useRef(list);
   latest.current = list;
-  useEffect(() => {
+  useLayoutEffect(() => { // before the paint: who sees a screen can use its keys
     const layer = { list: () => latest.current, inDialog };
     layers.push(layer);
     return () => layers.splice(layers.indexOf(layer), 1);

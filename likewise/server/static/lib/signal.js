@@ -1,5 +1,5 @@
 // A value that components can watch: the whole of the page's shared state is made of these.
-import { useEffect, useState } from "/static/vendor/preact-htm.js";
+import { useLayoutEffect, useState } from "/static/vendor/preact-htm.js";
 
 export function signal(value) {
   const watchers = new Set();
@@ -17,12 +17,14 @@ export function signal(value) {
   };
 }
 
+// Watched from the moment it is drawn, so that nothing that happens before the paint is missed.
 export function useSignal(source) {
   const [, redraw] = useState(0);
-  useEffect(() => {
+  const drawn = source.value;
+  useLayoutEffect(() => {
     const bump = () => redraw((n) => n + 1);
-    bump(); // it may have changed between the first drawing and now
+    if (!Object.is(drawn, source.value)) bump(); // changed by another part of this drawing
     return source.watch(bump);
   }, [source]);
-  return source.value;
+  return drawn;
 }

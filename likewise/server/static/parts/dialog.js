@@ -1,9 +1,10 @@
 // A modal dialog of the browser's own: it keeps the focus inside and gives it back.
-import { html, useEffect, useRef } from "/static/vendor/preact-htm.js";
+import { html, useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
 
 export function Dialog({ open, onClose, label, children, ...rest }) {
   const self = useRef(null);
-  useEffect(() => {
+  // At once, not after the paint: an Escape that follows on the heels must find it open.
+  useLayoutEffect(() => {
     const dialog = self.current;
     if (open && !dialog.open) dialog.showModal();
     if (!open && dialog.open) dialog.close();
