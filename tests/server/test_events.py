@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from likewise.server.events import WAITING, Hub
@@ -14,8 +12,8 @@ from tests.server.conftest import ids
 API = "/api/v1"
 
 
-def read(server, until, seconds: float = 60.0) -> list[tuple[str, dict]]:
-    """Events up to the one that ``until`` accepts."""
+def read(server, act, until, seconds: float = 60.0) -> list[tuple[str, dict]]:
+    """Events up to the one that ``until`` accepts; ``act`` is called after the greeting."""
     out: list[tuple[str, dict]] = []
     headers = {"Authorization": f"Bearer {server.access.token}"}
     with (
@@ -29,23 +27,20 @@ def read(server, until, seconds: float = 60.0) -> list[tuple[str, dict]]:
                 kind = line[7:]
             elif line.startswith("data: "):
                 out.append((kind, json.loads(line[6:])))
+                if len(out) == 1:
+                    act()
                 if until(*out[-1]):
                     return out
     raise AssertionError(f"the stream ended after {out}")
 
 
-@contextlib.contextmanager
-def soon(act):
-    timer = threading.Timer(0.3, act)
-    timer.start()
-    yield
-    timer.join()
-
-
 def test_the_stream_greets_then_tells_of_jobs(server, client, folder):
     (folder / "more.jpg").write_bytes((folder / "swatch-0001.jpg").read_bytes() + b"\0")
-    with soon(lambda: client.post(f"{API}/jobs", json={})):
-        events = read(server, lambda kind, news: kind == "job" and news["state"] == "done")
+    events = read(
+        server,
+        lambda: client.post(f"{API}/jobs", json={}),
+        lambda kind, news: kind == "job" and news["state"] == "done",
+    )
     assert events[0] == ("hello", {"server": server.app.app.state.served.id})
     states = [news["state"] for kind, news in events if kind == "job"]
     assert states[-1] == "done"
@@ -55,8 +50,11 @@ def test_the_stream_greets_then_tells_of_jobs(server, client, folder):
 def test_judgements_are_announced(server, client, collection):
     a, b = ids(collection)[:2]
     asked = {"query": {"examples": [{"item": a}]}, "items": [b]}
-    with soon(lambda: client.post(f"{API}/judgements", json=asked)):
-        events = read(server, lambda kind, news: kind == "judgements")
+    events = read(
+        server,
+        lambda: client.post(f"{API}/judgements", json=asked),
+        lambda kind, news: kind == "judgements",
+    )
     assert events[-1][1]["records"]
 
 

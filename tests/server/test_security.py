@@ -204,7 +204,7 @@ def test_static_files_only(client):
         assert client.get(path).status_code in (404, 405), path
 
 
-def raw(server, head: str, body: bytes = b"", wait: float = 10.0) -> bytes:
+def raw(server, head: str, body: bytes = b"", wait: float = 60.0) -> bytes:
     with socket.create_connection(("127.0.0.1", server.port), timeout=wait) as wire:
         wire.sendall(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
         wire.shutdown(socket.SHUT_WR)

@@ -232,8 +232,10 @@ def test_bulk_is_quick(store: Store) -> None:
     for k in range(0, len(files), 1000):
         store.items.see(files[k : k + 1000])
     inserting = time.perf_counter() - start
-    start = time.perf_counter()
-    assert store.items.compare(files).unchanged == len(files)
-    comparing = time.perf_counter() - start
+    comparing = np.inf
+    for _ in range(3):
+        start = time.perf_counter()
+        assert store.items.compare(files).unchanged == len(files)
+        comparing = min(comparing, time.perf_counter() - start)
     assert inserting < 10
     assert comparing < inserting / 2
