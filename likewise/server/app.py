@@ -82,7 +82,7 @@ def make_app(
         redirect_slashes=False,
     )
     app.state.served = served
-    errors.install(app)
+    errors.install(app, _page)
     api = APIRouter(prefix="/api/v1")
     for part in (search, layouts, items, uploads, judgements, comparing, models, jobs, sessions):
         api.include_router(part.router)
@@ -92,12 +92,13 @@ def make_app(
     return Gate(app, access)
 
 
-def _pages(app: FastAPI) -> None:
-    def page() -> Response:
-        return FileResponse(STATIC / "index.html", media_type="text/html")
+def _page(status: int = 200) -> Response:
+    return FileResponse(STATIC / "index.html", status, media_type="text/html")
 
+
+def _pages(app: FastAPI) -> None:
     for address in SCREENS:
-        app.get(address, include_in_schema=False)(page)
+        app.get(address, include_in_schema=False)(lambda: _page())
 
     @app.get("/login", include_in_schema=False)
     def signed_in_already() -> Response:

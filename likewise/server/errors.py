@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -68,15 +69,20 @@ def status_of(error: LikewiseError) -> int:
     return next((s for kind, s in STATUS.items() if isinstance(error, kind)), 500)
 
 
-def install(app: FastAPI) -> None:
-    """Make every error of an app a problem document."""
+def install(app: FastAPI, page: Callable[[int], Response]) -> None:
+    """Make every error of an app a problem document, but for a person at a mistyped address.
+
+    To a browser there the page itself is sent, which says that there is nothing and leads home.
+    """
 
     @app.exception_handler(LikewiseError)
     def on_purpose(_: Request, error: LikewiseError) -> Response:
         return problem(status_of(error), str(error))
 
     @app.exception_handler(HTTPException)
-    def by_framework(_: Request, error: HTTPException) -> Response:
+    def by_framework(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 404 and _asked_by_person(request):
+            return page(404)
         return problem(error.status_code, _sentence(error), dict(error.headers or {}))
 
     @app.exception_handler(RequestValidationError)
@@ -94,6 +100,12 @@ def install(app: FastAPI) -> None:
             f"Something unforeseen happened ({type(error).__name__}); the server's terminal says "
             "more. Nothing was lost; try again.",
         )
+
+
+def _asked_by_person(request: Request) -> bool:
+    """Whether somebody typed this address into a browser, or followed a link to it."""
+    program = request.url.path.startswith(("/api/", "/static/"))
+    return not program and "text/html" in request.headers.get("accept", "")
 
 
 def _sentence(error: HTTPException) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 import signal
 import socket
 import sys
@@ -106,10 +108,20 @@ class _Server(uvicorn.Server):
         if self.started:
             self._ready()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        logging.getLogger("uvicorn.error").addFilter(_is_news)
+        await super().shutdown(sockets)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._stopping()
         # A second Ctrl-C ends at once; so does a request to terminate that was repeated.
         super().handle_exit(signal.SIGINT if self.should_exit else sig, frame)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a line is worth printing: that a stopping server cut off an answer is not."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, asyncio.CancelledError) and "Cancel" not in str(record.msg)
 
 
 def _bind(host: str, port: int | None) -> socket.socket:

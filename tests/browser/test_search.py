@@ -357,6 +357,14 @@ def test_an_address_without_a_query_says_what_to_do(home, served):
     home.wait_for_selector("text=Nothing asked yet")
 
 
+def test_a_mistyped_address_leads_home(home, served, faults):
+    faults.allowed = ("404",)
+    home.goto(f"{served.base}/resluts?text=swatch")
+    home.wait_for_selector("text=There is nothing at this address")
+    home.get_by_role("link", name="Home").last.click()
+    home.wait_for_selector(".card img")
+
+
 @pytest.mark.parametrize("width", [1024, 390])
 def test_nothing_overflows_on_narrow_screens(home, served, width):
     home.set_viewport_size({"width": width, "height": 844})

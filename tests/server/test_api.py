@@ -365,6 +365,18 @@ def test_representatives_are_items_of_the_collection(client, collection):
     assert {i["item"] for i in found} <= set(ids(collection))
 
 
+def test_an_unknown_address_is_a_page_to_a_person_and_a_problem_to_a_program(client):
+    person = {"Accept": "text/html,*/*;q=0.8"}
+    page = client.get("/resluts", headers=person)
+    assert page.status_code == 404
+    assert page.headers["content-type"].startswith("text/html")
+    assert client.post(f"{API}/nowhere", json={}).status_code == 404
+    for path, headers in (("/resluts", {}), (f"{API}/nowhere", person), ("/static/no.js", person)):
+        answer = client.get(path, headers=headers)
+        assert answer.status_code == 404
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
 def test_errors_are_problem_documents(client):
     cases = [
         (client.get(f"{API}/items/999999"), 404),

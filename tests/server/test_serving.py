@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
 import pytest
+import uvicorn
 
 from experiments.browsing import ROOT
+from likewise.server.serving import _Server
 
 
 def start(*arguments: str, **environment: str) -> tuple[subprocess.Popen[str], str]:
@@ -82,6 +87,30 @@ def test_a_port_that_is_taken_is_named(server, folder, tmp_path):
     process, said = start("serve", "-c", str(copy), "--port", str(server.port))
     assert stop(process) == 2
     assert "--port" in said
+
+
+def test_stopping_in_the_middle_of_an_answer_prints_no_trace(capsys):
+    asked = threading.Event()
+
+    async def never_done(scope, receive, send):
+        asked.set()
+        await asyncio.sleep(600)
+
+    config = uvicorn.Config(never_done, lifespan="off", ws="none", timeout_graceful_shutdown=1)
+    server = _Server(config, lambda: None, lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        with socket.create_connection(listening.getsockname()) as wire:
+            wire.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+            assert asked.wait(60)
+            server.should_exit = True
+            thread.join(60)
+    assert not thread.is_alive()
+    said = capsys.readouterr().err
+    assert "Finished server process" in said
+    assert "Traceback" not in said
+    assert "ERROR" not in said
 
 
 @pytest.mark.slow

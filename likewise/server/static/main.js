@@ -1,7 +1,7 @@
 // The page: a header, one screen, and what lies above every screen.
-import { html, render, useEffect } from "/static/vendor/preact-htm.js";
+import { html, render, useLayoutEffect } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { route, go } from "/static/lib/router.js";
+import { Link, go, route } from "/static/lib/router.js";
 import { helpOpen, useKeys } from "/static/lib/keys.js";
 import { begin } from "/static/lib/news.js";
 import { flush } from "/static/lib/outbox.js";
@@ -28,10 +28,13 @@ const SCREENS = {
   "/jobs": ["Jobs and problems · likewise", Jobs],
 };
 
+const NOWHERE = ["Nothing here · likewise", () => html`<div class="empty"><h1>There is nothing at this address</h1>
+  <p><${Link} to="/">Home<//> shows the collection; the search box above finds pictures.</p></div>`];
+
 function App() {
   const { path, params } = useSignal(route);
-  const [title, Screen] = SCREENS[path] || SCREENS["/"];
-  useEffect(() => { document.title = title; selectNone(); }, [path]);
+  const [title, Screen] = SCREENS[path] || NOWHERE;
+  useLayoutEffect(() => { document.title = title; selectNone(); }, [path]);
   useKeys([
     { keys: ["?"], shown: "?", says: "this list of keys", run: () => { helpOpen.value = true; } },
     { keys: ["/"], shown: "/", says: "to the search box", run: () => document.querySelector("#words")?.focus() },

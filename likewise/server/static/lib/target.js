@@ -1,5 +1,5 @@
 // A round of a search: what the server has of it, what was done to it since, and what to do next.
-import { useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { call, newKey } from "/static/lib/api.js";
 import { after } from "/static/lib/board.js";
@@ -66,8 +66,8 @@ export function useRound(session, round) {
     load();
   }, [session, round]);
   useEffect(() => { if (changed && latest.current) load(); }, [changed]);
-  useEffect(() => { setElsewhere(null); }, [session, round]);
-  useEffect(() => sessionNews.watch((news) => {
+  useLayoutEffect(() => { setElsewhere(null); }, [session, round]);
+  useLayoutEffect(() => sessionNews.watch((news) => {
     const here = latest.current;
     if (!news || news.session !== session || news.tab === TAB || !here) return;
     if (news.round === here.round || news.kind === "end") load();

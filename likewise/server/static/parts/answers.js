@@ -1,5 +1,5 @@
 // Answers to a query, asked anew when the query, a model, a judgement or the index changes.
-import { useEffect, useState } from "/static/vendor/preact-htm.js";
+import { useLayoutEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { call, isAbort } from "/static/lib/api.js";
 import { ticks } from "/static/lib/news.js";
@@ -11,7 +11,7 @@ export function useAnswer(query, model, wanted = true) {
   const [again, setAgain] = useState(0);
   const changed = [useSignal(ticks.collection), useSignal(ticks.judgements), useSignal(ticks.model)].join();
   const name = toParams(query).toString();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!wanted || isEmpty(query)) {
       setState({ answer: null, error: null, loading: false });
       return undefined;

@@ -1,6 +1,6 @@
 // The board: pictures around the query.  Drag one, or lasso several and drag them; the rings show
 // the order that this means.  Keys and the buttons beside it do the same.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { html, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { distance, enclosed, nth, onBoard, order } from "/static/lib/board.js";
 import { pick, selectNone, selected } from "/static/lib/selection.js";
@@ -52,7 +52,7 @@ export function Board({ pieces, draft, side, at, setAt, move, open, label }) {
     stop();
   };
   const dropped = (p) => onBoard([p.place[0] + drag.by[0], p.place[1] + drag.by[1]]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const escape = (event) => { if (event.key === "Escape" && press.current) { event.preventDefault(); stop(); } };
     addEventListener("keydown", escape, { capture: true });
     return () => removeEventListener("keydown", escape, { capture: true });

@@ -1,5 +1,5 @@
 // Any two models on any judgements; what is asked is in the address.
-import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { html, useEffect, useLayoutEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { call, isAbort } from "/static/lib/api.js";
 import { plural } from "/static/lib/format.js";
@@ -59,7 +59,7 @@ function Outcome({ asked, models }) {
   const [state, setState] = useState({ loading: true });
   const changed = useSignal(ticks.judgements);
   const wanted = JSON.stringify(body(asked, models));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!models.length) return undefined;
     const stop = new AbortController();
     setState((before) => ({ ...before, loading: true }));

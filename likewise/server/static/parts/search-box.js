@@ -1,5 +1,5 @@
 // Words, or a picture: typed, chosen, dropped or pasted.
-import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { html, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { go } from "/static/lib/router.js";
 import { blank, toParams } from "/static/lib/query.js";
 import { searchByFile } from "/static/lib/upload.js";
@@ -7,7 +7,7 @@ import { searchByFile } from "/static/lib/upload.js";
 export function SearchBox({ query = blank, big = false }) {
   const [words, setWords] = useState(query.text);
   const file = useRef(null);
-  useEffect(() => setWords(query.text), [query.text]);
+  useLayoutEffect(() => setWords(query.text), [query.text]);
   const search = (event) => {
     event.preventDefault();
     const next = { ...query, text: words.trim() };

@@ -1,5 +1,5 @@
 // Target: search for one picture with a board, round by round.
-import { html, useEffect } from "/static/vendor/preact-htm.js";
+import { html, useLayoutEffect } from "/static/vendor/preact-htm.js";
 import { count, plural } from "/static/lib/format.js";
 import { useKeys } from "/static/lib/keys.js";
 import { Link, go } from "/static/lib/router.js";
@@ -24,7 +24,7 @@ function Search({ session, round, asList }) {
   const search = useRound(session, round);
   const { board, busy, act, next, undo } = search;
   const narrow = useNarrow();
-  useEffect(selectNone, [board?.round]);
+  useLayoutEffect(selectNone, [board?.round]);
   const open = board?.state === "open";
   useKeys([
     { keys: ["g"], shown: "G", says: "go on: the next round", off: !open || busy, run: next },
