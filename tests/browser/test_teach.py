@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.browser.conftest import PATIENCE, Served, make, order, results, settled
@@ -69,6 +71,46 @@ def test_undo_goes_back_to_the_candidate(teach, served):
     teach.keyboard.press("u")
     teach.wait_for_selector("text=Candidate 1 of 20")
     wait_for_tally(teach, served, before)
+
+
+def test_a_mark_taken_back_before_its_answer_came_does_not_count(teach, served):
+    before, held = tally(served), []
+    # The server has the mark, the page does not know it yet.
+    teach.route("**/api/v1/judgements", lambda route: held.append((route, route.fetch())))
+    teach.keyboard.press("y")
+    wait_for_tally(teach, served, before + 1)
+    teach.keyboard.press("u")
+    teach.wait_for_selector("text=Candidate 1 of 20")
+    for route, answer in held:
+        route.fulfill(response=answer)
+    wait_for_tally(teach, served, before)
+
+
+def test_a_mark_that_waits_for_the_server_and_is_taken_back_never_counts(page, fresh, faults):
+    faults.allowed = ("ERR_", "Failed to load resource")
+    page.goto(fresh.address)
+    page.goto(f"{fresh.base}/teach")
+    page.wait_for_selector("text=Candidate 1 of")
+    fresh.kill()
+    page.wait_for_selector(".banner")
+    page.keyboard.press("y")
+    page.wait_for_selector("text=1 judgement will be sent")
+    page.keyboard.press("u")
+    page.wait_for_selector("text=1 judgement will be sent", state="detached")
+    page.keyboard.press("n")
+    fresh.start()
+    page.wait_for_selector(".banner", state="detached")
+    deadline = time.monotonic() + PATIENCE / 1000
+    while True:  # both were said, the first was taken back
+        log = fresh.api("/judgements?undone=true")["records"]
+        if [(r["value"], r["undone"]) for r in log if r["kind"] == "label"] == [
+            (0, False),
+            (1, True),
+        ]:
+            break
+        assert time.monotonic() < deadline, log
+        page.wait_for_timeout(50)
+    assert fresh.api("/judgements")["counting"] == 1
 
 
 def test_buttons_do_the_same_as_keys(teach, served):

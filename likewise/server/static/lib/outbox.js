@@ -1,18 +1,20 @@
 // Judgements on their way.  Each waits in the browser's storage under its own key until the
 // server has it, so a lost server or a closed tab costs none; the key makes sending it twice
-// harmless.
+// harmless.  What is taken back after it was sent once, with no answer yet, is sent again (the
+// server may have it) and then undone by its number.
 import { ApiError, call, connection, newKey } from "/static/lib/api.js";
 import { signal } from "/static/lib/signal.js";
 import { complain, say } from "/static/lib/toasts.js";
 
 const PREFIX = "likewise-outbox:";
-export const waiting = signal(stored().length);
+export const waiting = signal(0);
 export const person = signal(localStorage.getItem("likewise-person") || "");
 person.watch((name) => localStorage.setItem("likewise-person", name));
 
 const undoable = [];
 const settlers = new Map();
 let sending = null;
+count();
 
 function stored() {
   const entries = [];
@@ -23,20 +25,36 @@ function stored() {
   return entries.sort((a, b) => a.time - b.time);
 }
 
+function count() {
+  waiting.value = stored().filter((entry) => !entry.undone).length;
+}
+
+const read = (key) => JSON.parse(localStorage.getItem(PREFIX + key));
+
+function write(entry) {
+  localStorage.setItem(PREFIX + entry.key, JSON.stringify(entry));
+  count();
+}
+
+function erase(key) {
+  localStorage.removeItem(PREFIX + key);
+  count();
+}
+
 function put(path, body) {
   const entry = { key: newKey(), path, body, time: Date.now() + performance.now() % 1 };
-  localStorage.setItem(PREFIX + entry.key, JSON.stringify(entry));
-  waiting.value = stored().length;
+  write(entry);
   const settled = new Promise((resolve, reject) => settlers.set(entry.key, { resolve, reject }));
   flush();
   return { entry, settled };
 }
 
-function settle(entry, how, value) {
-  localStorage.removeItem(PREFIX + entry.key);
-  waiting.value = stored().length;
-  settlers.get(entry.key)?.[how](value);
-  settlers.delete(entry.key);
+function settle({ key }, how, value) {
+  const undone = read(key)?.undone;
+  erase(key);
+  settlers.get(key)?.[how](value);
+  settlers.delete(key);
+  if (undone && how === "resolve") value.records.forEach((number) => undo(number).catch(complain));
 }
 
 export function flush() {
@@ -46,6 +64,7 @@ export function flush() {
 
 async function sendAll() {
   for (let entry; (entry = stored()[0]); ) {
+    write({ ...entry, tried: true });
     try {
       settle(entry, "resolve", await call(entry.path, { body: entry.body, key: entry.key }));
     } catch (error) {
@@ -96,9 +115,11 @@ export async function undoLast() {
   if (record.made) {
     for (const number of record.made) await undo(number);
   } else {
-    settlers.delete(record.entry.key);
-    localStorage.removeItem(PREFIX + record.entry.key);
-    waiting.value = stored().length;
+    const entry = read(record.entry.key) || { ...record.entry, tried: true }; // sent by another tab
+    if (entry.tried) {
+      write({ ...entry, undone: true });
+      flush();
+    } else erase(entry.key);
   }
   return record.entry.body;
 }
