@@ -1,22 +1,19 @@
 """Local features of buildings and distractors, extracted once and kept.
 
 ``descriptors("tmbud", report)`` gives SIFT of every picture of a set, strongest first, as one
-matrix of bytes and the row where each picture begins.  They are kept as npy files in the
-folder that ``LIKEWISE_CACHE`` names, else in the user's cache folder.
+matrix of bytes and the row where each picture begins.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from experiments.photo_features import cache_folder
+from experiments.kept import keep
 from experiments.report import Report
 from likewise.datasets import load_corel5k, load_flickr8k, load_tmbud, swatches
 from likewise.features.local import SIZE, local_features
@@ -48,21 +45,17 @@ def extract(pictures: Sequence[Any], most: int = MOST) -> Descriptors:
 
 def descriptors(name: str, report: Report) -> Descriptors:
     """SIFT of ``tmbud``, ``flickr8k`` or ``corel5k``, from the cache where it is there."""
-    data, starts = (cache_folder() / f"{name}-sift-{MOST}-1.{part}.npy" for part in ("x", "s"))
-    if not (data.is_file() and starts.is_file()):
-        report.say(f"extracting local features of {name} ...")
-        found = extract(LOADERS[name]().pictures)
-        _write(starts, found.starts)
-        _write(data, found.data)
-    return Descriptors(np.load(data, mmap_mode="r"), np.load(starts))
+    found: list[Descriptors] = []
 
+    def extracted() -> Descriptors:
+        if not found:
+            report.say(f"extracting local features of {name} ...")
+            found.append(extract(LOADERS[name]().pictures))
+        return found[0]
 
-def _write(file: Path, array: NDArray[Any]) -> None:
-    """Written aside and renamed, so that a stopped run leaves no half a file."""
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    with aside.open("wb") as out:
-        np.lib.format.write_array(out, array, allow_pickle=False)
-    os.replace(aside, file)
+    stem = f"{name}-sift-{MOST}-1"
+    starts = keep(f"{stem}.s", lambda: extracted().starts)
+    return Descriptors(keep(f"{stem}.x", lambda: extracted().data, mapped=True), starts)
 
 
 class Assigned(NamedTuple):
@@ -81,18 +74,19 @@ class Assigned(NamedTuple):
 
 def assigned(name: str, size: int, report: Report) -> Assigned:
     """Words of a set's pictures, in a vocabulary of ``size`` words of the distractors."""
-    file = cache_folder() / f"{name}-words-{size}-{report.seed}-1.npy"
     found = descriptors(name, report)
-    if not file.is_file():
+
+    def assign() -> NDArray[np.int32]:
         report.say(f"assigning words of {name}, {size:,} words ...")
-        _write(file, vocabulary(size, report).assign(found.data).astype(np.int32))
-    return Assigned(np.load(file), found.starts)
+        return vocabulary(size, report).assign(found.data).astype(np.int32)
+
+    return Assigned(keep(f"{name}-words-{size}-{report.seed}-1", assign), found.starts)
 
 
 def vocabulary(size: int, report: Report) -> Vocabulary:
     """A vocabulary of the distractors' local features: neither queries nor relevant pictures."""
-    file = cache_folder() / f"vocabulary-{size}-{report.seed}-1.npy"
-    if not file.is_file():
+
+    def learn() -> NDArray[Any]:
         report.say(f"learning a vocabulary of {size:,} words ...")
         how = {} if size <= 50_000 else {"sample": 1_000_000, "rounds": 0}  # minutes, not hours
         batches = (
@@ -100,8 +94,9 @@ def vocabulary(size: int, report: Report) -> Vocabulary:
             for found in (descriptors(name, report) for name in DISTRACTORS)
             for start in range(0, len(found.data), 100_000)
         )
-        _write(file, Vocabulary.fit(batches, size, seed=report.seed, **how).centres)
-    return Vocabulary(np.load(file))
+        return Vocabulary.fit(batches, size, seed=report.seed, **how).centres
+
+    return Vocabulary(keep(f"vocabulary-{size}-{report.seed}-1", learn))
 
 
 def strips(whole: Any, size: int, report: Report, kinds: int = 40) -> Any:

@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 from snowballstemmer import stemmer
 
+from experiments.kept import keep_features
 from experiments.report import Report, run
 from likewise.collection.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import load_cifar10, load_corel5k, load_flickr8k, swatches
 from likewise.evaluation import Ranked, Relevance, evaluate, rank
 from likewise.features import REGISTRY, feature_set
-from likewise.features.deep_graph import cache_folder
 from likewise.spaces import Blocks, BlockSpec
 
 MEASURES = ("map", "p1", "p10")
@@ -81,7 +81,10 @@ def task(name: str, blocks: Sequence[str], report: Report) -> Task:
         relevance = Relevance.from_labels(labels[asked], labels[held])
     else:
         relevance = Relevance.from_matrix(labels[asked] @ labels[held].T >= 2)
-    vectors = extracted(name, pictures, blocks, keep=name != "swatches")
+    if name == "swatches":
+        vectors = feature_set(blocks)(pictures)
+    else:
+        vectors = keep_features(name, pictures, blocks, report)
     return Task(
         name,
         {block: rows[asked] for block, rows in vectors.items()},
@@ -109,29 +112,6 @@ def content_words(captions: Sequence[Sequence[str]]) -> NDArray[np.float32]:
 
 
 _WORD = re.compile("[a-z]{3,}")
-
-
-def extracted(
-    name: str, pictures: Sequence[Any], blocks: Sequence[str], *, keep: bool
-) -> dict[str, Rows]:
-    """Vectors of all pictures, one file a block in the cache folder."""
-    folder = cache_folder() / "experiments"
-    versions = feature_set(blocks).versions
-    files = {block: folder / f"{name}-{block}-{versions[block]}.npy" for block in blocks}
-    missing = [block for block in blocks if not files[block].is_file()] if keep else blocks
-    made: dict[str, list[Rows]] = {block: [] for block in missing}
-    if missing:
-        features = feature_set(missing, threads=2)
-        for at in range(0, len(pictures), 64):
-            part = [pictures[i] for i in range(at, min(at + 64, len(pictures)))]
-            for block, rows in features(part).items():
-                made[block].append(rows)
-    out = {block: np.concatenate(parts) for block, parts in made.items()}
-    if keep:
-        folder.mkdir(parents=True, exist_ok=True)
-        for block, rows in out.items():
-            np.save(files[block], rows)
-    return {block: out[block] if block in out else np.load(files[block]) for block in blocks}
 
 
 # --------------------------------------------------------------------------

@@ -37,7 +37,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -45,7 +44,8 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
-from experiments.photo_features import cache_folder, photo_features
+from experiments.kept import keep
+from experiments.photo_features import photo_features
 from experiments.report import Report, run
 from likewise.evaluation.users import SimulatedUser, share_found
 from likewise.learners.metric import balanced_scale
@@ -172,15 +172,11 @@ def kept_row(setting: Setting, method: str, n: int, user: str, mistakes: float) 
         "vectors": hashlib.sha256(setting.low.tobytes() + setting.deep.tobytes()).hexdigest(),
     }
     key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
-    file = cache_folder() / f"han_corel-{key}.npy"
-    if file.exists() and not setting.fresh:
-        done: IdArray = np.load(file, allow_pickle=False)
-        return done
-    rounds = searched(setting, method, n, user, mistakes)
-    aside = file.with_name(f".{key}.{os.getpid()}.npy")
-    np.save(aside, rounds, allow_pickle=False)
-    os.replace(aside, file)
-    return rounds
+    return keep(
+        f"han_corel-{key}",
+        lambda: searched(setting, method, n, user, mistakes),
+        fresh=setting.fresh,
+    )
 
 
 def settings_of(method: str, n: int) -> Settings:

@@ -9,13 +9,9 @@ united buckets hold.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Any
-
-import joblib
 import numpy as np
 
+from experiments.kept import keep_features
 from experiments.paper_plots import lines
 from experiments.paper_sets import (
     Floats,
@@ -31,7 +27,6 @@ from experiments.paper_teaching import SIGMA, Taught
 from experiments.report import Report, run
 from likewise.datasets import load_cifar10
 from likewise.evaluation import randomisation_test
-from likewise.features.gist import Gist
 from likewise.index.tree import TreeIndex
 
 PAPER = {"euclid": 0.189, "qi-rsvm": 0.193, "qd-rsvm": 0.194, "paper": 0.205}
@@ -42,7 +37,6 @@ PAPER_RECALL = {  # Table 2, on the paper's own million of web pictures
     "euclid": {5: 0.328, 10: 0.412, 15: 0.468, 20: 0.511},
 }
 TABLE2 = ("euclid", "qi-rsvm", "qd-rsvm", "paper", "extension")
-CHUNK = 500
 
 
 def main(report: Report) -> None:
@@ -136,33 +130,10 @@ def bucket_recall(
 
 
 def cifar10_gist(report: Report) -> tuple[Floats, Ints]:
-    """Gist of all pictures, extracted once and kept in ``LIKEWISE_CACHE`` or the cache folder."""
+    """Gist of all pictures, reduced as in the paper, and their classes."""
     data = load_cifar10()
-    file = _cache_folder() / f"cifar10-{Gist.version}.npy"
-    if file.is_file() and len(kept := np.load(file, allow_pickle=False)) == len(data):
-        raw = kept
-    else:
-        report.say(f"extracting gist of {len(data)} pictures ...")
-        parts = joblib.Parallel(n_jobs=-1)(
-            joblib.delayed(_gist)(data.pictures, at) for at in range(0, len(data), CHUNK)
-        )
-        raw = np.concatenate(parts)
-        aside = file.with_name(f".{os.getpid()}-{file.name}")
-        np.save(aside, raw, allow_pickle=False)
-        aside.replace(file)
+    raw = keep_features("cifar10", data.pictures, ["gist"], report)["gist"]
     return pca_unit(raw, 225, unit_first=False), data.labels
-
-
-def _gist(pictures: Any, at: int) -> Floats:
-    return Gist()(pictures[at : at + CHUNK])
-
-
-def _cache_folder() -> Path:
-    named = os.environ.get("LIKEWISE_CACHE")
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(named) if named else home / "likewise"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 if __name__ == "__main__":

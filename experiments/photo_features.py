@@ -1,30 +1,22 @@
 """Features of the photo sets, extracted once and kept.
 
 ``photo_features("corel5k", report)`` gives the raw blocks of the default space, one row a
-picture, in the order of ``photos("corel5k", report)``.  They are extracted in two processes and
-kept as one npz file a set in the folder ``LIKEWISE_CACHE`` names, else in the user's cache
-folder; a change of any extractor makes a new file.  ``--quick`` draws swatches instead and
+picture, in the order of ``photos("corel5k", report)``.  ``--quick`` draws swatches instead and
 keeps nothing.
 """
 
 from __future__ import annotations
 
-import os
-import zipfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.kept import Blocks, keep_features
 from experiments.report import Report
 from likewise.datasets import load_cifar10, load_corel5k, load_flickr8k, swatches
 from likewise.features import DEFAULT, feature_set
-
-CHUNK = 100
-Blocks = dict[str, NDArray[np.float32]]
 
 
 class Photos(NamedTuple):
@@ -60,27 +52,8 @@ def photo_features(name: str, report: Report, blocks: Sequence[str] = DEFAULT) -
     pictures = photos(name, report).pictures
     if report.quick:
         return feature_set(blocks)(pictures)
-    file = cache_folder() / f"{name}-{feature_set(blocks).version}.npz"
-    kept = _read(file, len(pictures))
-    if kept is not None:
-        return kept
-    report.say(f"extracting {', '.join(blocks)} of {len(pictures)} pictures ({name}) ...")
-    starts = range(0, len(pictures), CHUNK)
-    parts = joblib.Parallel(n_jobs=2)(
-        joblib.delayed(_extract)(pictures, start, tuple(blocks)) for start in starts
-    )
-    out = {block: np.concatenate([part[block] for part in parts]) for block in blocks}
-    _write(file, out)
-    return out
-
-
-def cache_folder() -> Path:
-    """Where extracted features are kept."""
-    named = os.environ.get("LIKEWISE_CACHE")
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(named) if named else home / "likewise" / "photo-features"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    part = "cifar10-test" if name == "cifar10" else name
+    return keep_features(part, pictures, blocks, report)
 
 
 class _Some(Sequence[Any]):
@@ -96,25 +69,3 @@ class _Some(Sequence[Any]):
         if isinstance(number, slice):
             return [self._pictures[int(row)] for row in self._rows[number]]
         return self._pictures[int(self._rows[number])]
-
-
-def _extract(pictures: Sequence[Any], start: int, blocks: tuple[str, ...]) -> Blocks:
-    stop = min(len(pictures), start + CHUNK)
-    return feature_set(blocks)([pictures[i] for i in range(start, stop)])
-
-
-def _read(file: Path, rows: int) -> Blocks | None:
-    """What was kept, or nothing where it is missing, damaged or of another length."""
-    try:
-        with np.load(file) as kept:
-            out = {block: kept[block] for block in kept.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-        return None
-    return out if out and all(len(matrix) == rows for matrix in out.values()) else None
-
-
-def _write(file: Path, blocks: Blocks) -> None:
-    """Written aside and renamed, so that a stopped run leaves no half a file."""
-    aside = file.with_name(f".{file.stem}.{os.getpid()}.npz")
-    np.savez(aside, allow_pickle=False, **blocks)
-    os.replace(aside, file)

@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks import top_precision as benchmark
 from experiments import mtps_mnist, mtps_photos
-from experiments.photo_features import cache_folder, photo_features, photos
+from experiments.kept import cache_folder
+from experiments.photo_features import photo_features, photos
 from experiments.report import Report
 from experiments.top_precision_contest import METHODS
 from likewise.features import DEFAULT
