@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
@@ -19,6 +19,7 @@ from likewise.cli.common import (
     printable,
     table,
 )
+from likewise.types import BadInput, JudgementKind
 
 app = typer.Typer(no_args_is_help=True, help="Import, export, list and undo judgements.")
 
@@ -100,11 +101,22 @@ def import_(
         raise typer.Exit(SOME_FAILED)
 
 
+def kind_of(name: str) -> JudgementKind:
+    """A kind of judgement by its name."""
+    if name not in get_args(JudgementKind):
+        raise BadInput(f"A kind of judgement is label, click or ordering, not {name!r}.")
+    return cast(JudgementKind, name)
+
+
 @app.command("export")
 @plain_errors
 def export(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     format: Format = "",
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these: label, click or ordering; may be repeated."),
+    ] = None,
     queries: Annotated[
         Path | None, typer.Option(help="For UBI events: the file of UBI queries to write.")
     ] = None,
@@ -112,12 +124,16 @@ def export(
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write every judgement that counts to a file.
+    """Write every judgement that counts to a file, or those of some kinds.
 
     Example: likewise judgements export judgements.jsonl
+
+    Example: likewise judgements export events.jsonl --kind click --format ubi --queries asked.jsonl
     """
     with opened(where, data) as collection:
-        count = collection.teaching.write(file, format=format or None, queries=queries)
+        count = collection.teaching.write(
+            file, kinds=[kind_of(k) for k in kind or ()], format=format or None, queries=queries
+        )
     if as_json:
         emit({"exported": count, "file": str(file)})
     else:

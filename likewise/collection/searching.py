@@ -64,7 +64,9 @@ class QueryPictures:
         if inside is not None:
             return QueryRef("item", inside, crop)
         if not path.is_file():
-            raise NotFound(f"There is no item and no file {printable(os.fsencode(path))!r}.")
+            name = printable(os.fsencode(path))
+            words = "" if path.suffix or len(path.parts) > 1 else "; words are searched by --text"
+            raise NotFound(f"There is no item and no file {name!r}{words}.")
         try:
             return self._upload(read_file(os.fsencode(path)), crop)
         except Unreadable as error:

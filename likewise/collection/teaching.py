@@ -145,11 +145,13 @@ class Teaching:
         found = self._store.items.ids([name.encode("utf-8", "surrogateescape") for name in names])
         return {as_file(key) for key in found}
 
-    def write(self, path: Path, **options: Any) -> int:
-        """Export every judgement that counts."""
+    def write(self, path: Path, *, kinds: Sequence[JudgementKind] = (), **options: Any) -> int:
+        """Export every judgement that counts, or those of some kinds."""
         from likewise.judgements import Judgements, write_judgements
 
         log = Judgements.of(self._store.judgements)
+        if kinds:
+            log = log.of_kind(*kinds)
         write_judgements(log, path, **options)
         return len(log)
 

@@ -47,7 +47,7 @@ def write_qrels(judgements: Judgements, path: PathLike) -> None:
     if others:
         raise BadInput(
             f"Qrels hold labels only, but {others} of the judgements are clicks or orderings; "
-            "export the labels alone, or use CSV, JSONL or Parquet."
+            "export the labels alone (--kind label), or use CSV, JSONL or Parquet."
         )
     topics: dict[str, QueryRef] = {}
     grades: dict[tuple[str, str], float] = {}

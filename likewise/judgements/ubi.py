@@ -179,7 +179,7 @@ def write_ubi(judgements: Judgements, events: PathLike, queries: PathLike) -> No
     if others:
         raise BadInput(
             f"UBI events hold clicks only, but {others} of the judgements are labels or orderings; "
-            "export the clicks alone, or use CSV, JSONL or Parquet."
+            "export the clicks alone (--kind click), or use CSV, JSONL or Parquet."
         )
     if not all(float(value).is_integer() for value in judgements.value):
         raise BadInput("UBI has one event a click, so that clicks must be whole numbers.")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -124,6 +125,25 @@ def test_judgements_travel(run, tmp_path):
     with open(file, "a", encoding="utf-8") as out:
         out.write("item,gone.jpg,,gone.jpg,label,1,1,,,0\n")
     assert "gone.jpg" in run("judgements", "import", str(file), code=1).stderr
+
+
+def test_clicks_and_labels_part_where_a_format_holds_one_kind(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(typer, "launch", lambda file: 0)
+    run("mark", "1", "-r", "2", "--not", "3")
+    run("search", "--text", "swatch", "--open", "2")
+    ubi = ["judgements", "export", str(tmp_path / "events.jsonl"), "--format", "ubi"]
+    ubi += ["--queries", str(tmp_path / "asked.jsonl")]
+    assert "--kind click" in run(*ubi, code=2).stderr
+    assert run(*ubi, "--kind", "click", "--json").data["exported"] == 1
+    qrels = ["judgements", "export", str(tmp_path / "labels.qrels"), "--format", "qrels"]
+    assert "--kind label" in run(*qrels, code=2).stderr
+    assert run(*qrels, "--kind", "label", "--json").data["exported"] == 2
+    assert "not 'mark'" in run(*qrels, "--kind", "mark", code=2).stderr
+
+
+def test_words_in_the_place_of_a_picture_are_told_where_they_belong(run):
+    assert "--text" in run("search", "stripes", code=2).stderr
+    assert "--text" not in run("search", "stripes.jpg", code=2).stderr
 
 
 def test_upkeep(run, folder, tmp_path):  # noqa: F811
