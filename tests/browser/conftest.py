@@ -21,6 +21,9 @@ from likewise.datasets import SwatchSet, swatches
 PATIENCE = 45_000
 """Milliseconds that a step may take on a machine with other work to do."""
 FEATURES = ("colour", "texture", "shape")
+SLOWER = float(os.environ.get("LIKEWISE_SLOW_BROWSER") or 1)
+"""How many times slower pages run, with as many hundredths of a second on the way to the server:
+what a fast machine hides comes out at 5."""
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 
 
@@ -107,8 +110,19 @@ def faults() -> Faults:
 def context(browser):
     made = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     made.set_default_timeout(PATIENCE)
+    if SLOWER > 1:
+        made.on("page", slow_down)
     yield made
     made.close()
+
+
+def slow_down(page) -> None:
+    """Let a page run as on a slow machine, far from its server."""
+    wire = page.context.new_cdp_session(page)
+    wire.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+    wire.send("Network.enable")
+    far = {"offline": False, "latency": 10 * SLOWER, "downloadThroughput": -1}
+    wire.send("Network.emulateNetworkConditions", {**far, "uploadThroughput": -1})
 
 
 @pytest.fixture

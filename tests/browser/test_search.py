@@ -326,10 +326,8 @@ def test_the_name_is_kept_with_judgements(home, served):
 
 def test_the_list_of_keys_tells_what_the_screen_has(home, served):
     results(home, served, "text=swatch")
-    home.keyboard.press("?")
-    home.keyboard.press("Escape")  # on its heels: it must find the list open
-    home.wait_for_selector("dialog.help", state="hidden")
-    home.keyboard.press("?")
+    for key in ("?", "Escape", "?"):  # one on the heels of the other
+        home.keyboard.press(key)
     home.wait_for_selector("dialog.help")
     text = home.locator("dialog.help").inner_text()
     for said in ("not this", "search for more like this", "undo the last mark", "select all"):

@@ -10,7 +10,15 @@ export function Dialog({ open, onClose, label, children, ...rest }) {
     if (!open && dialog.open) dialog.close();
   }, [open]);
   const outside = (event) => { if (event.target === self.current) onClose(); };
-  return html`<dialog ref=${self} aria-label=${label} onClose=${onClose} onClick=${outside} ...${rest}>
+  // The state first, then the dialog.  By itself the browser closes it and tells a moment later;
+  // what is pressed in between would meet a state that still says open.
+  const escape = (event) => {
+    if (event.key !== "Escape" || event.defaultPrevented) return;
+    event.preventDefault();
+    onClose();
+  };
+  const closed = () => { if (!self.current?.open) onClose(); }; // by another gesture of the system
+  return html`<dialog ref=${self} aria-label=${label} onKeyDown=${escape} onClose=${closed} onClick=${outside} ...${rest}>
     ${open && html`<div class="dialog-body">
       <button class="quiet close" aria-label="Close" onClick=${onClose}>×</button>${children}</div>`}
   </dialog>`;
