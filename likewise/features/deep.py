@@ -88,39 +88,33 @@ def open_session(model: bytes | str, threads: int) -> Any:
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-class Deep:
+class _Head:
+    """One of the two outputs of the network."""
+
+    output: ClassVar[int]
+
+    def __init__(self, network: Network | None = None) -> None:
+        self.network = network or Network()
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the numbers would."""
+        return self.network.version
+
+    def __call__(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+        """One row a picture."""
+        return self.network.both(pictures)[self.output]
+
+
+class Deep(_Head):
     """The 1,280 pooled activations of the network, each in [0, 6]."""
 
     name: ClassVar[str] = "deep"
-    dim = POOLED
-
-    def __init__(self, network: Network | None = None) -> None:
-        self.network = network or Network()
-
-    @property
-    def version(self) -> str:
-        """Changes whenever the numbers would."""
-        return self.network.version
-
-    def __call__(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
-        """One row of 1,280 a picture."""
-        return self.network.both(pictures)[0]
+    dim, output = POOLED, 0
 
 
-class Logits:
+class Logits(_Head):
     """The 1,000 ImageNet logits of the network."""
 
     name: ClassVar[str] = "logits"
-    dim = CLASSES
-
-    def __init__(self, network: Network | None = None) -> None:
-        self.network = network or Network()
-
-    @property
-    def version(self) -> str:
-        """Changes whenever the numbers would."""
-        return self.network.version
-
-    def __call__(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
-        """One row of 1,000 a picture."""
-        return self.network.both(pictures)[1]
+    dim, output = CLASSES, 1
