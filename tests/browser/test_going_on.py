@@ -40,7 +40,15 @@ def test_a_mark_made_while_the_server_is_away_survives_a_reload_of_the_page(page
     page.locator(".card .yes").nth(2).click()
     page.wait_for_selector("text=1 judgement will be sent")
     fresh.start()
+    held = []
+    page.route("**/api/v1/events", lambda route: None)  # no news: the page knows by itself
+    page.route("**/api/v1/judgements", lambda route: held.append(route))  # sent after the search
     page.reload()
+    page.wait_for_selector('ul[aria-label="Results"] .card img')
+    settled(page)
+    while not held:
+        page.wait_for_timeout(50)
+    held[0].continue_()
     page.wait_for_selector(".card.right", timeout=PATIENCE)
     assert fresh.api("/judgements")["counting"] == 1
 
@@ -53,6 +61,23 @@ def test_two_tabs_see_each_others_marks(context, page, served):
     assert results(other, served, "like=9&fold=0") == first
     page.locator(".card .yes").nth(10).click()
     settled(page, first)
+    other.wait_for_selector(".card.right")
+    settled(other)
+    assert order(other) == order(page)
+
+
+def test_what_happened_before_the_news_came_through_is_not_missed(context, page, served):
+    page.goto(served.address)
+    page.wait_for_selector(".card img")
+    results(page, served, "like=12&fold=0")
+    other, held = context.new_page(), []
+    other.route("**/api/v1/events", lambda route: held.append(route))
+    before = results(other, served, "like=12&fold=0")
+    page.locator(".card .yes").nth(8).click()
+    settled(page, before)
+    assert order(other) == before
+    for route in held:
+        route.continue_()
     other.wait_for_selector(".card.right")
     settled(other)
     assert order(other) == order(page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from likewise.server.events import WAITING, Hub
@@ -41,7 +42,9 @@ def test_the_stream_greets_then_tells_of_jobs(server, client, folder):
         lambda: client.post(f"{API}/jobs", json={}),
         lambda kind, news: kind == "job" and news["state"] == "done",
     )
-    assert events[0] == ("hello", {"server": server.app.app.state.served.id})
+    kind, hello = events[0]
+    assert (kind, hello["server"]) == ("hello", server.app.app.state.served.id)
+    assert set(hello["quiet"]) == {"collection", "judgements", "model"}
     states = [news["state"] for kind, news in events if kind == "job"]
     assert states[-1] == "done"
     assert "running" in states
@@ -58,10 +61,39 @@ def test_judgements_are_announced(server, client, collection):
     assert events[-1][1]["records"]
 
 
+def test_the_greeting_tells_how_long_nothing_changed(server, client, collection):
+    a, b = ids(collection)[:2]
+    asked = {"query": {"examples": [{"item": a}]}, "items": [b]}
+    assert client.post(f"{API}/judgements", json=asked).status_code == 201
+    started = time.monotonic()
+    quiet = read(server, lambda: None, lambda kind, news: True)[0][1]["quiet"]
+    assert quiet["judgements"] < quiet["model"]
+    assert quiet["judgements"] < time.monotonic() - started + 30
+
+
+def test_nothing_is_lost_between_the_greeting_and_the_stream():
+    async def scene() -> list[str]:
+        hub = Hub()
+
+        def first():
+            hub.publish("job", {"n": 1})  # happens while the reader is being greeted
+            return [("hello", {})]
+
+        stream = hub.stream(first)
+        got = [await anext(stream) for _ in range(3)]
+        await stream.aclose()
+        return got
+
+    with ThreadPoolExecutor(1) as pool:
+        got = pool.submit(lambda: asyncio.run(scene())).result(60)
+    assert "hello" in got[1]
+    assert '"n": 1' in got[2]
+
+
 def test_a_slow_reader_loses_the_oldest_news_only():
     async def scene() -> list[str]:
         hub = Hub()
-        stream = hub.stream([])
+        stream = hub.stream(list)
         await anext(stream)
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0)

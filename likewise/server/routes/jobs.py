@@ -95,9 +95,14 @@ def events(here: Here) -> StreamingResponse:
     """News as server-sent events.
 
     They are ``hello``, ``job``, ``collection``, ``judgements``, ``model`` and ``session``.
+    ``hello`` tells how many seconds ago collection, judgements and model last changed.
     """
-    first = [("hello", {"server": here.id})]
-    first += [("job", as_json(j)) for j in reversed(here.collection.store.jobs.all(limit=10))]
+
+    def first() -> list[tuple[str, dict[str, Any]]]:
+        latest = reversed(here.collection.store.jobs.all(limit=10))
+        hello = {"server": here.id, "quiet": here.hub.quiet()}
+        return [("hello", hello), *(("job", as_json(j)) for j in latest)]
+
     return StreamingResponse(
         here.hub.stream(first),
         media_type="text/event-stream",

@@ -12,6 +12,8 @@ export const ticks = { collection: signal(0), judgements: signal(0), model: sign
 // The latest thing that was done in any target search, in any tab.
 export const sessionNews = signal(null);
 
+const began = performance.now();
+let greeted = false;
 let server = null;
 let stream = null;
 let asking = false;
@@ -37,6 +39,15 @@ function notice(id) {
   server = id;
 }
 
+// What changed before the stream was open, or while it was broken, was told to nobody here.
+function catchUp(quiet) {
+  const here = (performance.now() - began) / 1000 + 1;
+  for (const [kind, tick] of Object.entries(ticks)) {
+    if (greeted || quiet[kind] < here) tick.value += 1;
+  }
+  greeted = true;
+}
+
 function take(job) {
   if (job.kind === "map") { mapJob.value = job; return; }
   const rest = jobs.value.filter((j) => j.id !== job.id);
@@ -59,6 +70,7 @@ function listen() {
   on("hello", (news) => {
     connection.value = "up";
     notice(news.server);
+    catchUp(news.quiet);
     look();
   });
   on("job", take);

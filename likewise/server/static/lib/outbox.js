@@ -3,6 +3,7 @@
 // harmless.  What is taken back after it was sent once, with no answer yet, is sent again (the
 // server may have it) and then undone by its number.
 import { ApiError, call, connection, newKey } from "/static/lib/api.js";
+import { ticks } from "/static/lib/news.js";
 import { signal } from "/static/lib/signal.js";
 import { complain, say } from "/static/lib/toasts.js";
 
@@ -52,7 +53,8 @@ function put(path, body) {
 function settle({ key }, how, value) {
   const undone = read(key)?.undone;
   erase(key);
-  settlers.get(key)?.[how](value);
+  if (settlers.has(key)) settlers.get(key)[how](value);
+  else if (how === "resolve") ticks.judgements.value += 1; // left by an earlier page: nobody waits for it
   settlers.delete(key);
   if (undone && how === "resolve") value.records.forEach((number) => undo(number).catch(complain));
 }
