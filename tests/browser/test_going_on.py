@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
+
+from playwright.sync_api import Error, Route
 
 from tests.browser.conftest import PATIENCE, order, results, settled
 
 LOST = ("ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY", "Failed to load resource", "net::ERR")
+
+
+class Held:
+    """Requests that do not get through before they are let go."""
+
+    def __init__(self, page, address: str) -> None:
+        self.routes: list[Route] = []
+        self.open = False
+        page.route(address, self.take)
+
+    def take(self, route: Route) -> None:
+        if self.open:
+            route.continue_()
+        else:
+            self.routes.append(route)
+
+    def let_go(self) -> None:
+        self.open = True
+        for route in self.routes:
+            with contextlib.suppress(Error):  # of a page that was left meanwhile
+                route.continue_()
 
 
 def test_a_killed_server_is_announced_and_queued_marks_are_sent_once(page, fresh, faults):
@@ -40,15 +64,12 @@ def test_a_mark_made_while_the_server_is_away_survives_a_reload_of_the_page(page
     page.locator(".card .yes").nth(2).click()
     page.wait_for_selector("text=1 judgement will be sent")
     fresh.start()
-    held = []
     page.route("**/api/v1/events", lambda route: None)  # no news: the page knows by itself
-    page.route("**/api/v1/judgements", lambda route: held.append(route))  # sent after the search
+    marks = Held(page, "**/api/v1/judgements")  # sent after the search
     page.reload()
     page.wait_for_selector('ul[aria-label="Results"] .card img')
     settled(page)
-    while not held:
-        page.wait_for_timeout(50)
-    held[0].continue_()
+    marks.let_go()
     page.wait_for_selector(".card.right", timeout=PATIENCE)
     assert fresh.api("/judgements")["counting"] == 1
 
@@ -70,14 +91,13 @@ def test_what_happened_before_the_news_came_through_is_not_missed(context, page,
     page.goto(served.address)
     page.wait_for_selector(".card img")
     results(page, served, "like=12&fold=0")
-    other, held = context.new_page(), []
-    other.route("**/api/v1/events", lambda route: held.append(route))
+    other = context.new_page()
+    news = Held(other, "**/api/v1/events")
     before = results(other, served, "like=12&fold=0")
     page.locator(".card .yes").nth(8).click()
     settled(page, before)
     assert order(other) == before
-    for route in held:
-        route.continue_()
+    news.let_go()
     other.wait_for_selector(".card.right")
     settled(other)
     assert order(other) == order(page)
