@@ -29,7 +29,7 @@ const SCREENS = {
 };
 
 const NOWHERE = ["Nothing here · likewise", () => html`<div class="empty"><h1>There is nothing at this address</h1>
-  <p><${Link} to="/">Home<//> shows the collection; the search box above finds pictures.</p></div>`];
+  <p><${Link} to="/">Home<//> shows the collection and searches it.</p></div>`];
 
 function App() {
   const { path, params } = useSignal(route);
