@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, cast
 
 import typer
 
@@ -19,7 +19,7 @@ from likewise.cli.common import (
     printable,
     table,
 )
-from likewise.types import BadInput, JudgementKind
+from likewise.types import JudgementKind
 
 app = typer.Typer(no_args_is_help=True, help="Import, export, list and undo judgements.")
 
@@ -101,13 +101,6 @@ def import_(
         raise typer.Exit(SOME_FAILED)
 
 
-def kind_of(name: str) -> JudgementKind:
-    """A kind of judgement by its name."""
-    if name not in get_args(JudgementKind):
-        raise BadInput(f"A kind of judgement is label, click or ordering, not {name!r}.")
-    return cast(JudgementKind, name)
-
-
 @app.command("export")
 @plain_errors
 def export(
@@ -132,7 +125,10 @@ def export(
     """
     with opened(where, data) as collection:
         count = collection.teaching.write(
-            file, kinds=[kind_of(k) for k in kind or ()], format=format or None, queries=queries
+            file,
+            kinds=cast(list[JudgementKind], kind or []),
+            format=format or None,
+            queries=queries,
         )
     if as_json:
         emit({"exported": count, "file": str(file)})

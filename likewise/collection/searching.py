@@ -65,7 +65,9 @@ class QueryPictures:
             return QueryRef("item", inside, crop)
         if not path.is_file():
             name = printable(os.fsencode(path))
-            words = "" if path.suffix or len(path.parts) > 1 else "; words are searched by --text"
+            words = (
+                "" if path.suffix or len(path.parts) > 1 else "; search for words as text (--text)"
+            )
             raise NotFound(f"There is no item and no file {name!r}{words}.")
         try:
             return self._upload(read_file(os.fsencode(path)), crop)
