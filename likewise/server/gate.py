@@ -59,7 +59,7 @@ class Gate:
         headers, guarded = Headers(scope=scope), _with_headers(scope, send)
         if scope["path"] == LOGIN and scope["method"] == "POST":
             answer: Response | None = self._strange(scope, headers) or await self._login(
-                headers, receive
+                scope, headers, receive
             )
         else:
             answer = self.refusal(scope, headers)
@@ -79,6 +79,7 @@ class Gate:
         how = self._signed_in(headers)
         if not how:
             return self._exchange(scope) or self._stranger(scope, headers)
+        _not_a_stranger(scope)
         if how == "cookie" and scope["method"] not in SAFE and not _names_its_page(headers):
             return problem(403, "The request does not say which page it comes from; use a token.")
         if _asks_with_token(scope):  # signed in already: the token leaves the address bar
@@ -126,9 +127,10 @@ class Gate:
             return None
         if not self.access.token_is_good(token):
             return None
-        return self._welcome(_without_token(scope))
+        return self._welcome(scope, _without_token(scope))
 
-    def _welcome(self, where: str) -> Response:
+    def _welcome(self, scope: Scope, where: str) -> Response:
+        _not_a_stranger(scope)
         answer = RedirectResponse(where, 303)
         answer.set_cookie(
             self.access.cookie_name,
@@ -140,7 +142,7 @@ class Gate:
         )
         return answer
 
-    async def _login(self, headers: Headers, receive: Receive) -> Response:
+    async def _login(self, scope: Scope, headers: Headers, receive: Receive) -> Response:
         if not _names_its_page(headers):
             return problem(403, "The request does not say which page it comes from.")
         body = b""
@@ -153,7 +155,7 @@ class Gate:
                 break
         form = parse_qs(body.decode("utf-8", "replace"))
         if self.access.password_is_good(form.get("password", [""])[0]):
-            return self._welcome("/")
+            return self._welcome(scope, "/")
         return _sign_in_page(True, "That is not the password (or there were too many tries).")
 
     def _stranger(self, scope: Scope, headers: Headers) -> Response:
@@ -164,6 +166,11 @@ class Gate:
         if _is_data(scope) or "text/html" not in headers.get("accept", ""):
             return problem(401, detail, {"WWW-Authenticate": "Bearer"})
         return _sign_in_page(bool(self.access.password), "")
+
+
+def _not_a_stranger(scope: Scope) -> None:
+    """Let the connection know that whoever asks is signed in, where it cares."""
+    scope.get("signed_in", bool)()
 
 
 def _is_data(scope: Scope) -> bool:

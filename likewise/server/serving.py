@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import signal
 import socket
@@ -18,6 +19,8 @@ import uvicorn
 from likewise.collection import Collection
 from likewise.server.access import Access, check_exposure, is_loopback, names_of, stored_secret
 from likewise.server.app import make_app
+from likewise.server.connections import ACCEPTED_AT_ONCE, WAITING, Connection, make_room
+from likewise.server.gate import Gate
 from likewise.server.served import Served
 from likewise.solvers.threads import one_blas_thread
 from likewise.types import BadInput
@@ -70,19 +73,11 @@ def serve(
                 served.runner.start(job, dict(payload or {}))
 
         gate = make_app(collection, access, started=started, warm=True)
-        config = uvicorn.Config(
-            gate,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            timeout_graceful_shutdown=3,
-            timeout_keep_alive=75,
-        )
+        config = configured(gate)
         shown = "127.0.0.1" if is_loopback(host) or host in ("0.0.0.0", "::") else host
         address = f"http://{shown}:{bound}/?token={access.token}"
         served: Served = gate.app.state.served  # type: ignore[attr-defined]
-        server = _Server(config, lambda: ready(address), served.hub.close)
+        server = Server(config, lambda: ready(address), served.hub.close)
         # uvicorn repeats the signal when it has ended; a request to terminate must not cut off
         # what is still to be tidied up, so it ends the way Ctrl-C does.
         if threading.current_thread() is threading.main_thread():
@@ -94,7 +89,24 @@ def serve(
             server.run(sockets=[listening])
 
 
-class _Server(uvicorn.Server):
+def configured(gate: Gate, connection: type[Connection] = Connection) -> uvicorn.Config:
+    """How uvicorn serves us."""
+    return uvicorn.Config(
+        gate,
+        http=connection,
+        loop="asyncio",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        backlog=ACCEPTED_AT_ONCE,
+        proxy_headers=False,  # anybody could write an address there and try passwords for ever
+        timeout_graceful_shutdown=3,
+        timeout_keep_alive=75,
+    )
+
+
+class Server(uvicorn.Server):
     """A server that says when it is ready, and ends its open streams when told to stop."""
 
     def __init__(
@@ -102,11 +114,28 @@ class _Server(uvicorn.Server):
     ) -> None:
         super().__init__(config)
         self._ready, self._stopping = ready, stopping
+        self._told = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        asyncio.get_running_loop().set_exception_handler(self._unforeseen)
+        for listening in sockets or ():
+            listening.listen(WAITING)
         if self.started:
             self._ready()
+
+    def _unforeseen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Without a descriptor for a new connection (asyncio tries again in a second), make some."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
+            loop.default_exception_handler(context)
+            return
+        make_room(self.server_state.connections, 0)
+        if not self._told:
+            logging.getLogger("uvicorn.error").warning(
+                "Too many files are open, so a connection had to wait; raise the limit (ulimit -n)."
+            )
+        self._told = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         logging.getLogger("uvicorn.error").addFilter(_is_news)

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
 
 import likewise
 from likewise.datasets import swatches
 from likewise.server import Access, make_app
+from likewise.server.connections import Connection
+from likewise.server.serving import Server as Serving
+from likewise.server.serving import configured
 
 FEATURES = ("colour", "texture")
 
@@ -50,14 +52,13 @@ def collection(folder):
 class Server:
     """A real server on a port of its own, in a thread."""
 
-    def __init__(self, collection, **access) -> None:
+    def __init__(self, collection, connection=Connection, **access) -> None:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         given = {"token": "the-token-of-the-tests", **access}
         self.access = Access(b"s" * 32, self.port, **given)
         self.app = make_app(collection, self.access)
-        config = uvicorn.Config(self.app, log_level="error", ws="none", timeout_graceful_shutdown=1)
-        self.server = uvicorn.Server(config)
+        self.server = Serving(configured(self.app, connection), lambda: None, lambda: None)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
 
     @property

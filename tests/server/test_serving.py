@@ -16,11 +16,15 @@ import pytest
 import uvicorn
 
 from experiments.browsing import ROOT
-from likewise.server.serving import _Server
+from likewise.server.serving import Server
 
 
-def start(*arguments: str, **environment: str) -> tuple[subprocess.Popen[str], str]:
+def start(
+    *arguments: str, descriptors: int = 0, **environment: str
+) -> tuple[subprocess.Popen[str], str]:
     command = [sys.executable, "-m", "likewise", *arguments, "--json"]
+    if descriptors:
+        command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh", *command]
     process = subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, **environment}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -97,7 +101,7 @@ def test_stopping_in_the_middle_of_an_answer_prints_no_trace(capsys):
         await asyncio.sleep(600)
 
     config = uvicorn.Config(never_done, lifespan="off", ws="none", timeout_graceful_shutdown=1)
-    server = _Server(config, lambda: None, lambda: None)
+    server = Server(config, lambda: None, lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
