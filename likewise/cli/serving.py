@@ -14,6 +14,7 @@ import typer
 import likewise
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors
 from likewise.collection import Collection
+from likewise.store.files import remove_file, write_file
 
 Host = Annotated[str, typer.Option(help="Where to listen; other machines need a password.")]
 Port = Annotated[
@@ -102,16 +103,32 @@ def run(collection: Collection, as_json: bool, browser: bool, **settings: Any) -
     """Serve until somebody stops it; print the address, and open it where that was asked."""
     from likewise.server import serve as serving  # the web framework is needed here only
 
+    door = collection.store.folder / "open.html"
+
     def ready(address: str) -> None:
         if as_json:
             emit({"address": address, "folder": str(collection.folder)})
         else:
             typer.echo(f"Open  {address}\nCtrl-C stops the server; nothing is lost.")
         sys.stdout.flush()
-        if browser and _has_screen():
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        if browser and _has_screen() and _leads_to(door, address):
+            threading.Thread(target=webbrowser.open, args=(door.as_uri(),), daemon=True).start()
 
-    serving(collection, password=os.environ.get(PASSWORD, ""), ready=ready, **settings)
+    try:
+        serving(collection, password=os.environ.get(PASSWORD, ""), ready=ready, **settings)
+    finally:
+        remove_file(door)
+
+
+def _leads_to(door: Path, address: str) -> bool:
+    """Write a page that leads on to the address; False where others could read it.
+
+    The browser is given this file, because every user of the machine can read a command line, and
+    the address has the token.
+    """
+    page = f'<!doctype html><meta http-equiv="refresh" content="0;url={address}"><title>likewise'
+    write_file(door, [page.encode()], durable=False, private=True)
+    return os.name == "nt" or not door.stat().st_mode & 0o077
 
 
 def _has_screen() -> bool:

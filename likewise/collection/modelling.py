@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from likewise.collection.descents import States
 from likewise.collection.same_object import SLOT, SameObject
@@ -18,6 +19,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import NAME as VISUAL_WORDS
 from likewise.learners import SIMILARITIES
 from likewise.store import Activation, Model, Store
+from likewise.store.models import FILE
 from likewise.types import (
     BadInput,
     DataProblem,
@@ -380,12 +382,27 @@ class Modelling:
         found = self._store.models.get(number)
         verdict = found.card.get("guard", {})
         if not verdict.get("passed", False) and not force:
-            sentence = verdict.get("sentence", "It was never compared with plain similarity.")
+            sentence = verdict.get(
+                "sentence", "it was never compared with plain similarity here (evaluate does)."
+            )
             raise BadInput(
                 f"Model {number} is not activated: {sentence} Use --force to do it anyway."
             )
+        slot, plain = slot_of(found), self._snapshot().plain
+        similarity: Similarity | None = None
+        if slot == OBJECTS and self._same_object.is_on:
+            view = self._same_object.view()
+            if view.space is not None and view.space.fingerprint == found.space:
+                similarity, _ = self._same_object.serving(number, view)
+        elif plain is not None and plain.space.fingerprint == found.space:
+            similarity = self._load(number, self._snapshot())
+        if similarity is not None and not self._ranks(similarity):
+            raise BadInput(
+                f"Model {number} is not activated: it makes infinite numbers of this collection's "
+                "pictures, so every search would fail; learn it anew."
+            )
         return self._store.models.activate(
-            number, slot=slot_of(found), person=person, reason="force" if force else ""
+            number, slot=slot, person=person, reason="force" if force else ""
         )
 
     def rollback(self, *, person: str = "", slot: str = DEFAULT) -> Activation:
@@ -397,24 +414,23 @@ class Modelling:
         return self._store.models.export(self.number(model), target)
 
     def read(self, source: Path) -> Model:
-        """Import a model that was learned in the same space."""
-        plain = self._snapshot().plain
+        """Import a model that was learned in the same space from what :meth:`write` wrote."""
+        path = source / FILE if source.is_dir() else source
         try:
-            return self._store.models.import_(
-                source, space=None if plain is None else plain.space.fingerprint
-            )
-        except SpaceMismatch:
-            words = self._same_object.view().space if self._same_object.is_on else None
-            if words is None:
-                raise
-            return self._store.models.import_(source, space=words.fingerprint)
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise NotFound(f"There is no model in {source}; give what export wrote.") from None
+        return self.take(data, str(source))
 
     def packed(self, model: int | str) -> bytes:
         """A model with its card as the bytes of one file."""
         return self._store.models.packed(self.number(model))
 
-    def take(self, data: bytes) -> Model:
-        """Add a model from such bytes, once it has been shown that it can rank here."""
+    def take(self, data: bytes, what: str = "this file") -> Model:
+        """Add a model from such bytes, once it has been shown that it can rank here.
+
+        What a guard said elsewhere, about other judgements, is left out.
+        """
         plain = self._snapshot().plain
         if plain is None:
             raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
@@ -422,25 +438,44 @@ class Modelling:
         if self._same_object.is_on:
             spaces.append(self._same_object.view().space)
         try:
-            arrays, envelope = self._store.models.unpacked(data, "this file")
+            arrays, envelope = self._store.models.unpacked(data, what)
         except DataProblem as error:
             raise BadInput(str(error)) from None
         name, card = envelope["name"], envelope["card"]
         own = [s for s in spaces if s is not None and s.fingerprint == envelope["space"]]
         if not own:
-            raise SpaceMismatch(
-                "The model in this file was learned in another space; learn it here."
-            )
+            raise SpaceMismatch(f"The model in {what} was learned in another space; learn it here.")
         try:
-            similarity = SIMILARITIES[card["kind"]].from_arrays(own[0], arrays, card["similarity"])
-            usable = isinstance(card.get("guard", {}), dict)
-            if own[0] is plain.space and card["kind"] not in WORD_KINDS:
-                ranks = similarity.surrogate(np.ones(plain.space.dim, np.float32))
-                usable = usable and ranks.vector.shape == (plain.space.dim,)
+            with np.errstate(all="ignore"):
+                similarity = SIMILARITIES[card["kind"]].from_arrays(
+                    own[0], arrays, card["similarity"]
+                )
+            usable = self._ranks(similarity)
         except (LikewiseError, LookupError, TypeError, ValueError, AttributeError):
             usable = False
         if not usable or not isinstance(name, str) or len(name) > 200:
-            raise BadInput("This file holds no model that can rank here; give what export wrote.")
+            raise BadInput(f"The model in {what} cannot rank here; give what export wrote.")
+        card = {key: value for key, value in card.items() if key != "guard"}
         return self._store.models.add(
             name, arrays, {**card, "imported": True}, space=envelope["space"]
         )
+
+    def _ranks(self, similarity: Similarity) -> bool:
+        """Whether real queries become finite numbers, in the precision that indexes search with."""
+        queries: list[Any]
+        if similarity.kind == "word-table":
+            view = self._same_object.view()
+            queries = [view.counts(int(item)) for item in view.ids[:5]]
+        else:
+            snapshot = self._snapshot()
+            queries = list(snapshot.codes([i for i in snapshot.ids[:50] if snapshot.holds(i)][:5]))
+        if similarity.kind in WORD_KINDS:
+            queries.append(sparse.csr_array(np.ones((1, similarity.words))))  # type: ignore[attr-defined]
+        with np.errstate(all="ignore"):
+            for query in queries:
+                made = similarity.surrogate(query)
+                vector: Any = made.vector.data if made.is_sparse else made.vector
+                numbers = np.append(vector, [made.offset, *made.side.values()]).astype(np.float32)
+                if not np.isfinite(np.abs(numbers).sum()):
+                    return False
+        return True

@@ -1,7 +1,9 @@
 """Who may come in: a token that is printed, a cookie it is exchanged for, or a password.
 
 The token lives as long as the server runs.  The cookie is signed with a secret that stays
-in the data folder, so that an open page goes on after a restart; it ends after a month.
+in the data folder, so that an open page goes on after a restart, and with the password.  It ends
+after a month, with another password, and when somebody signs out everywhere: then the secret is
+made anew.
 """
 
 from __future__ import annotations
@@ -10,21 +12,26 @@ import contextlib
 import hashlib
 import hmac
 import ipaddress
-import os
 import secrets
 import socket
 import time
-from collections import deque
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from likewise.store.files import write_file
 from likewise.types import BadInput
 
 SECRET_FILE = "server.secret"
 MONTH = 30 * 24 * 3600
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 SHORTEST_PASSWORD = 8
-TRIES_A_MINUTE = 10
+FREE_TRIES = 3
+"""Wrong passwords from one address before it has to pause: a second, then twice as long."""
+LONGEST_PAUSE = 900.0
+ADDRESSES = 1024
+"""Addresses whose wrong passwords are remembered; the one that tried longest ago is forgotten."""
 
 
 @dataclass
@@ -41,6 +48,8 @@ class Access:
         Host names that requests may ask for, without a port.
     password
         Demanded of those who come without the token; empty where only the token counts.
+    renew
+        Makes another secret and keeps it.
     token
         Printed by the server, valid while it runs.
     """
@@ -49,8 +58,10 @@ class Access:
     port: int
     hosts: tuple[str, ...] = LOOPBACK
     password: str = ""
+    renew: Callable[[], bytes] = lambda: secrets.token_bytes(32)
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
-    _tries: deque[float] = field(default_factory=deque)
+    clock: Callable[[], float] = time.monotonic
+    _wrong: OrderedDict[str, tuple[int, float]] = field(default_factory=OrderedDict)
 
     @property
     def cookie_name(self) -> str:
@@ -63,7 +74,12 @@ class Access:
         return f"{ends}.{self._sign(ends)}"
 
     def _sign(self, text: str) -> str:
-        return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
+        key = self.secret + self.password.encode()
+        return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+    def sign_out_everywhere(self) -> None:
+        """Make every cookie worthless that was given out so far."""
+        self.secret = self.renew()
 
     def cookie_is_good(self, value: str) -> bool:
         """Whether a cookie was made with our secret and has not ended."""
@@ -76,17 +92,25 @@ class Access:
         """Whether this is the token that was printed."""
         return hmac.compare_digest(value.encode("utf-8", "replace"), self.token.encode())
 
-    def password_is_good(self, value: str) -> bool:
-        """Whether this is the password; after too many wrong ones in a minute nothing is."""
-        now = time.monotonic()
-        while self._tries and now - self._tries[0] > 60:
-            self._tries.popleft()
-        if not self.password or len(self._tries) >= TRIES_A_MINUTE:
+    def password_is_good(self, value: str, address: str = "") -> bool:
+        """Whether this is the password; while an address has to pause, nothing is."""
+        if not self.password or self.pause(address):
             return False
-        good = hmac.compare_digest(value.encode("utf-8", "replace"), self.password.encode())
-        if not good:
-            self._tries.append(now)
-        return good
+        source = _network(address)
+        wrong, _ = self._wrong.pop(source, (0, 0.0))
+        if hmac.compare_digest(value.encode("utf-8", "replace"), self.password.encode()):
+            return True
+        doubled = min(wrong + 1 - FREE_TRIES, 30)
+        pause = min(2.0**doubled, LONGEST_PAUSE) if doubled >= 0 else 0.0
+        self._wrong[source] = wrong + 1, self.clock() + pause
+        while len(self._wrong) > ADDRESSES:
+            self._wrong.popitem(last=False)
+        return False
+
+    def pause(self, address: str) -> float:
+        """Seconds until an address may try a password again."""
+        _, until = self._wrong.get(_network(address), (0, 0.0))
+        return max(0.0, until - self.clock())
 
     def host_is_good(self, host: str) -> bool:
         """Whether a Host header names this server: its own names with its port, or none.
@@ -102,6 +126,13 @@ class Access:
         """Whether an Origin header is the page that this server served at ``host``."""
         scheme, _, rest = origin.partition("://")
         return scheme in ("http", "https") and rest.lower() == host.lower()
+
+
+def _network(address: str) -> str:
+    """Whose tries count together: an address, of IPv6 the network, since everybody has many."""
+    if ":" not in address:
+        return address
+    return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))
 
 
 def split_host(host: str) -> tuple[str, str]:
@@ -151,14 +182,15 @@ def names_of(host: str, allowed: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 def stored_secret(folder: Path) -> bytes:
     """The secret of a data folder, made on first use and readable by its owner only."""
-    path = folder / SECRET_FILE
     with contextlib.suppress(FileNotFoundError):
-        found = path.read_bytes()
-        if len(found) == 32:
+        found = (folder / SECRET_FILE).read_bytes()
+        if len(found) == 32 and any(found):  # a power cut may leave a file short, or of zeros
             return found
-        path.unlink()
+    return new_secret(folder)
+
+
+def new_secret(folder: Path) -> bytes:
+    """Another secret of a data folder, in place of the one before."""
     fresh = secrets.token_bytes(32)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(fresh)
+    write_file(folder / SECRET_FILE, [fresh], private=True)
     return fresh

@@ -17,7 +17,7 @@ from likewise.collection import Collection
 from likewise.server import errors
 from likewise.server.access import Access
 from likewise.server.api_page import api_page
-from likewise.server.gate import Gate
+from likewise.server.gate import Gate, small_page
 from likewise.server.routes import (
     comparing,
     items,
@@ -87,7 +87,7 @@ def make_app(
     for part in (search, layouts, items, uploads, judgements, comparing, models, jobs, sessions):
         api.include_router(part.router)
     app.include_router(api)
-    _pages(app)
+    _pages(app, access, served)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     return Gate(app, access)
 
@@ -96,13 +96,31 @@ def _page(status: int = 200) -> Response:
     return FileResponse(STATIC / "index.html", status, media_type="text/html")
 
 
-def _pages(app: FastAPI) -> None:
+def _pages(app: FastAPI, access: Access, served: Served) -> None:
     for address in SCREENS:
         app.get(address, include_in_schema=False)(lambda: _page())
 
     @app.get("/login", include_in_schema=False)
     def signed_in_already() -> Response:
         return RedirectResponse("/", 303)
+
+    @app.get("/sign-out", include_in_schema=False)
+    def about_to_sign_out() -> Response:
+        return small_page(
+            "sign out",
+            '<form method="post" action="/sign-out"><button>Sign out</button></form>'
+            '<form method="post" action="/sign-out?everywhere=true"><button>Sign out in every '
+            'browser</button></form><p><a href="/">Stay</a></p>',
+        )
+
+    @app.post("/sign-out", include_in_schema=False)
+    def sign_out(everywhere: bool = False) -> Response:
+        if everywhere:
+            access.sign_out_everywhere()
+            served.hub.hang_up()  # news that go to other browsers now
+        answer = RedirectResponse("/", 303)
+        answer.delete_cookie(access.cookie_name, httponly=True, samesite="strict")
+        return answer
 
     @app.get("/api/v1/docs", include_in_schema=False)
     def documentation() -> Response:

@@ -50,6 +50,10 @@ class Hub:
     def close(self) -> None:
         """End every stream, so that the server can stop."""
         self._closed = True
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """End the streams that are open now; who may will come again."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._hand_out, None)
 

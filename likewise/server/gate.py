@@ -6,6 +6,7 @@ has no effect.  The order matters: whose page is asking is settled before who is
 
 from __future__ import annotations
 
+import math
 from html import escape
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, parse_qsl, urlencode
@@ -131,7 +132,15 @@ class Gate:
 
     def _welcome(self, scope: Scope, where: str) -> Response:
         _not_a_stranger(scope)
-        answer = RedirectResponse(where, 303)
+        answer: Response = RedirectResponse(where, 303)
+        if Headers(scope=scope).get("sec-fetch-site") == "cross-site":
+            # After a redirect the browser would keep the cookie back, since another page (the file
+            # that opens us, a mail) began; our own page may lead on.
+            there = escape(where)
+            answer = small_page(
+                "opening",
+                f'<meta http-equiv="refresh" content="0;url={there}"><a href="{there}">Go on</a>',
+            )
         answer.set_cookie(
             self.access.cookie_name,
             self.access.cookie(),
@@ -153,10 +162,16 @@ class Gate:
                 return problem(413, "That is too long for a password.")
             if not message.get("more_body"):
                 break
-        form = parse_qs(body.decode("utf-8", "replace"))
-        if self.access.password_is_good(form.get("password", [""])[0]):
+        form, address = parse_qs(body.decode("utf-8", "replace")), (scope["client"] or [""])[0]
+        pause = math.ceil(self.access.pause(address))
+        if pause:
+            said = f"There were too many wrong passwords from {address}; wait {pause} s, or open"
+            answer = _sign_in_page(True, f"{said} the address that the server printed.", 429)
+            answer.headers["Retry-After"] = str(pause)
+            return answer
+        if self.access.password_is_good(form.get("password", [""])[0], address):
             return self._welcome(scope, "/")
-        return _sign_in_page(True, "That is not the password (or there were too many tries).")
+        return _sign_in_page(bool(self.access.password), "That is not the password.")
 
     def _stranger(self, scope: Scope, headers: Headers) -> Response:
         detail = (
@@ -236,7 +251,7 @@ def _with_headers(scope: Scope, send: Send) -> Send:
     return sending
 
 
-def _sign_in_page(with_password: bool, said: str) -> Response:
+def _sign_in_page(with_password: bool, said: str, status: int = 401) -> Response:
     form = (
         f'<form method="post" action="{LOGIN}"><label>Password '
         '<input type="password" name="password" autocomplete="current-password" required '
@@ -246,11 +261,16 @@ def _sign_in_page(with_password: bool, said: str) -> Response:
         "changes at every start, so an old address no longer works.</p>"
     )
     note = f'<p role="alert">{escape(said)}</p>' if said else ""
+    return small_page("sign in", note + form, status)
+
+
+def small_page(title: str, inner: str, status: int = 200) -> Response:
+    """A page without scripts: title and content as HTML."""
     return HTMLResponse(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>likewise: sign in</title>'
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>likewise: {title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="/static/icon.svg">'
         '<link rel="stylesheet" href="/static/style/sign-in.css">'
-        f"<main><h1>likewise</h1>{note}{form}</main></html>",
-        401,
+        f"<main><h1>likewise</h1>{inner}</main></html>",
+        status,
     )

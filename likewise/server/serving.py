@@ -17,7 +17,14 @@ from typing import Any
 import uvicorn
 
 from likewise.collection import Collection
-from likewise.server.access import Access, check_exposure, is_loopback, names_of, stored_secret
+from likewise.server.access import (
+    Access,
+    check_exposure,
+    is_loopback,
+    names_of,
+    new_secret,
+    stored_secret,
+)
 from likewise.server.app import make_app
 from likewise.server.connections import ACCEPTED_AT_ONCE, WAITING, Connection, make_room
 from likewise.server.gate import Gate
@@ -64,8 +71,13 @@ def serve(
     listening = _bind(host, port)
     with contextlib.closing(listening):
         bound = int(listening.getsockname()[1])
+        folder = collection.store.folder
         access = Access(
-            stored_secret(collection.store.folder), bound, names_of(host, tuple(allow)), password
+            stored_secret(folder),
+            bound,
+            names_of(host, tuple(allow)),
+            password,
+            renew=lambda: new_secret(folder),
         )
 
         def started(served: Served) -> None:
@@ -77,7 +89,7 @@ def serve(
         shown = "127.0.0.1" if is_loopback(host) or host in ("0.0.0.0", "::") else host
         address = f"http://{shown}:{bound}/?token={access.token}"
         served: Served = gate.app.state.served  # type: ignore[attr-defined]
-        server = Server(config, lambda: ready(address), served.hub.close)
+        server = _Server(config, lambda: ready(address), served.hub.close)
         # uvicorn repeats the signal when it has ended; a request to terminate must not cut off
         # what is still to be tidied up, so it ends the way Ctrl-C does.
         if threading.current_thread() is threading.main_thread():
@@ -106,7 +118,7 @@ def configured(gate: Gate, connection: type[Connection] = Connection) -> uvicorn
     )
 
 
-class Server(uvicorn.Server):
+class _Server(uvicorn.Server):
     """A server that says when it is ready, and ends its open streams when told to stop."""
 
     def __init__(
@@ -125,7 +137,7 @@ class Server(uvicorn.Server):
             self._ready()
 
     def _unforeseen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Without a descriptor for a new connection (asyncio tries again in a second), make some."""
+        """Make room where a new connection got no descriptor; asyncio tries again in a second."""
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
             loop.default_exception_handler(context)

@@ -51,7 +51,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_file(
-    path: Path, chunks: Iterable[Any], *, durable: bool = True, beside: Path | None = None
+    path: Path,
+    chunks: Iterable[Any],
+    *,
+    durable: bool = True,
+    beside: Path | None = None,
+    private: bool = False,
 ) -> tuple[str, int]:
     """Write a file aside, sync it, and give it its name in one step.
 
@@ -65,6 +70,8 @@ def write_file(
         False for caches: whole or absent, but not synced.
     beside
         Folder of the unfinished file, where it is not that of the finished one.
+    private
+        Whether only the owner may read it.
 
     Returns
     -------
@@ -75,7 +82,8 @@ def write_file(
     aside = (beside or path.parent) / (TEMPORARY + secrets.token_hex(8))
     digest, size = hashlib.sha256(), 0
     try:
-        with open(aside, "xb") as file:
+        mode = 0o600 if private else 0o666
+        with open(aside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             for chunk in chunks:
                 view = memoryview(chunk).cast("B")
                 digest.update(view)

@@ -202,27 +202,11 @@ class Models:
                 write_file(target / CARD, [_card_text(found.name, found.space, found.card)])
         return target
 
-    def import_(self, source: Path, *, space: str | None = None) -> Model:
-        """Add a model that :meth:`export` wrote, checked against a space's fingerprint."""
-        path = source / FILE if source.is_dir() else source
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            raise NotFound(f"There is no model in {source}; give what export wrote.") from None
-        arrays, envelope = self.unpacked(data, str(source), space=space)
-        return self.add(envelope["name"], arrays, envelope["card"], space=envelope["space"])
-
-    def unpacked(
-        self, data: bytes, what: str, *, space: str | None = None
-    ) -> tuple[Arrays, dict[str, Any]]:
+    def unpacked(self, data: bytes, what: str) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and envelope (name, space, card) of exported bytes; nothing is added."""
         arrays, envelope = unpack(data, what)
         if not all(key in envelope for key in _ENVELOPE):
             raise DataProblem(f"{what} carries no card of likewise; give what export wrote.")
-        if space is not None and envelope["space"] != space:
-            raise SpaceMismatch(
-                f"The model in {what} was learned in another space; learn it anew here."
-            )
         return arrays, envelope
 
     def sweep(self) -> list[str]:

@@ -17,8 +17,7 @@ import likewise
 from likewise.datasets import swatches
 from likewise.server import Access, make_app
 from likewise.server.connections import Connection
-from likewise.server.serving import Server as Serving
-from likewise.server.serving import configured
+from likewise.server.serving import _Server, configured
 
 FEATURES = ("colour", "texture")
 
@@ -58,7 +57,7 @@ class Server:
         given = {"token": "the-token-of-the-tests", **access}
         self.access = Access(b"s" * 32, self.port, **given)
         self.app = make_app(collection, self.access)
-        self.server = Serving(configured(self.app, connection), lambda: None, lambda: None)
+        self.server = _Server(configured(self.app, connection), lambda: None, lambda: None)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
 
     @property

@@ -113,6 +113,34 @@ def test_a_model_goes_out_and_comes_back_in(client, collection):
     )
     assert [r["item"] for r in one] == [r["item"] for r in other]
 
+    # What the guard said elsewhere does not count here, however well it went there.
+    assert "guard" not in came.json()["card"]
+    refused = client.post(f"{API}/models/3/activate", json={})
+    assert refused.status_code == 422
+    assert "never compared" in refused.json()["detail"]
+    assert client.post(f"{API}/models/3/activate", json={"force": True}).status_code == 200
+
+
+def test_a_model_that_makes_infinite_numbers_is_not_activated(client, collection):
+    """Such a file may have come in before imports were checked."""
+    arrays, card = collection.store.models.load(1)
+    space = collection.store.models.get(1).space
+    bad = collection.store.models.add("large", enlarged(arrays, 1e308), card, space=space)
+    before = client.get(f"{API}/models").json()
+    answer = client.post(f"{API}/models/{bad.id}/activate", json={"force": True})
+    assert answer.status_code == 422
+    assert "every search would fail" in answer.json()["detail"]
+    assert client.get(f"{API}/models").json() == before
+    asked = {"examples": [{"item": ids(collection)[0]}]}
+    assert client.post(f"{API}/search", json=asked).status_code == 200
+
+
+def enlarged(arrays: dict, by: float) -> dict:
+    return {
+        name: np.sign(array.astype(float)) * by if array.dtype.kind == "f" else array
+        for name, array in arrays.items()
+    }
+
 
 def spoilt(data: bytes, how: str) -> bytes:
     arrays, envelope = unpack(data, "it")
@@ -126,8 +154,10 @@ def spoilt(data: bytes, how: str) -> bytes:
         return pack(arrays, {**envelope, "card": {**envelope["card"], "kind": "magic"}})
     if how == "no mapping":
         return pack(arrays, {**envelope, "card": [1]})
-    if how == "guard is a number":
-        return pack(arrays, {**envelope, "card": {**envelope["card"], "guard": 5}})
+    if how == "weights too large":
+        return pack(enlarged(arrays, 1e308), envelope)
+    if how == "weights too large for an index":
+        return pack(enlarged(arrays, 1e30), envelope)
     if how == "name is a number":
         return pack(arrays, {**envelope, "name": 5})
     assert how == "wrong shape"
@@ -136,8 +166,8 @@ def spoilt(data: bytes, how: str) -> bytes:
 
 @pytest.mark.parametrize(
     "how",
-    ["cut short", "no card", "another space", "unknown kind", "no mapping", "guard is a number",
-     "name is a number", "wrong shape"],
+    ["cut short", "no card", "another space", "unknown kind", "no mapping", "name is a number",
+     "wrong shape", "weights too large", "weights too large for an index"],
 )  # fmt: skip
 def test_a_file_that_cannot_rank_here_is_refused_and_nothing_is_added(client, how):
     data = client.get(f"{API}/models/1/file").content

@@ -97,7 +97,8 @@ def drip(wire: socket.socket) -> None:
 @pytest.mark.parametrize("at", [Hasty], indirect=True)
 def test_a_head_that_comes_slowly_is_not_waited_for(at):
     server, connect = at
-    until(lambda wire=connect(): is_closed(wire), "silence")
+    silent = connect()
+    until(lambda: is_closed(silent), "the server listened to silence")
     wire = connect()
     wire.sendall(HALF)
     drip(wire)

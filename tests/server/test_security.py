@@ -299,10 +299,89 @@ def test_the_password_is_exchanged_for_a_cookie_and_guessing_is_slowed(collectio
                 client.post("/login", data={"password": "x"}, headers=elsewhere).status_code == 403
             )
             assert client.post("/login", content=b"x" * 9999).status_code == 413
-            for _ in range(12):
-                client.post("/login", data={"password": "guess"})
-            blocked = client.post("/login", data={"password": "correct horse battery"})
-            assert blocked.status_code == 401
+            while (slowed := client.post("/login", data={"password": "guess"})).status_code == 401:
+                pass
+            assert slowed.status_code == 429
+            assert int(slowed.headers["retry-after"]) >= 1
+            assert "127.0.0.1; wait" in slowed.text
+            # Who has the cookie or the token is not slowed, and other addresses are not either.
+            assert client.get(f"{API}/status", headers={"Cookie": cookie}).status_code == 200
+            token = {"token": server.access.token}
+            assert client.get("/", params=token).status_code == 303
+            assert server.access.password_is_good("correct horse battery", "192.0.2.9")
+
+
+def test_pauses_grow_by_address_and_few_addresses_are_remembered():
+    now = [1000.0]
+    access = Access(b"x" * 32, 1, password="right and long", clock=lambda: now[0])
+    pauses = []
+    for _ in range(1100):
+        assert not access.password_is_good("wrong", "192.0.2.1")
+        pauses.append(access.pause("192.0.2.1"))
+        if pauses[-1]:
+            assert not access.password_is_good("right and long", "192.0.2.1")
+            assert access.pause("192.0.2.1") == pauses[-1]  # a try during the pause is no try
+        now[0] += pauses[-1]
+    assert pauses[:7] == [0, 0, 1, 2, 4, 8, 16]
+    assert max(pauses) == 900
+    assert access.password_is_good("right and long", "192.0.2.1")
+    assert access.pause("192.0.2.1") == 0
+    for one in range(4):  # one network of IPv6 counts as one
+        access.password_is_good("wrong", f"2001:db8::{one}")
+    assert access.pause("2001:db8::99")
+    for one in range(3000):
+        access.password_is_good("wrong", f"10.0.{one >> 8}.{one & 255}")
+    assert len(access._wrong) == 1024
+
+
+def test_a_header_does_not_make_another_address(collection):
+    with (
+        Server(collection, password="correct horse battery").running() as server,
+        server.client(Origin=server.base) as client,
+    ):
+        for one in range(9):
+            headers = {"X-Forwarded-For": f"192.0.2.{one}"}
+            answer = client.post("/login", data={"password": "guess"}, headers=headers)
+        assert answer.status_code == 429
+
+
+def test_another_password_and_signing_out_everywhere_end_every_cookie(server):
+    good = server.access.cookie()
+    assert server.access.cookie_is_good(good)
+    server.access.password = "another password"
+    assert not server.access.cookie_is_good(good)
+    server.access.password = ""
+    with server.client() as client, server.client() as other:
+        for browser in (client, other):
+            browser.get("/", params={"token": server.access.token})
+            assert browser.get(f"{API}/status").status_code == 200
+        assert "Sign out in every" in client.get("/sign-out").text
+        assert client.post("/sign-out").status_code == 403  # does not say which page it comes from
+        own = {"Origin": server.base}
+        assert client.post("/sign-out", headers=own).headers["location"] == "/"
+        assert client.get(f"{API}/status").status_code == 401
+        with other.stream("GET", f"{API}/events") as news:
+            lines = news.iter_lines()
+            assert next(lines) == "retry: 1000"
+            with server.client(Authorization=f"Bearer {server.access.token}") as program:
+                program.post("/sign-out", params={"everywhere": "true"})
+            for _ in lines:
+                pass  # the stream ends
+        assert other.get(f"{API}/status").status_code == 401
+        assert not server.access.cookie_is_good(good)
+
+
+def test_a_link_from_elsewhere_with_the_token_signs_in(server):
+    """A browser that came from a file keeps a strict cookie back during redirects."""
+    followed = {
+        "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document",
+    }  # fmt: skip
+    with server.client(**followed) as client:
+        answer = client.get("/results", params={"like": '"><b>', "token": server.access.token})
+        assert answer.status_code == 200
+        assert "set-cookie" in answer.headers
+        assert server.access.token not in answer.text
+        assert 'content="0;url=/results?like=%22%3E%3Cb%3E"' in answer.text
 
 
 def test_without_a_password_there_is_no_login(server):
@@ -335,8 +414,20 @@ def test_the_secret_stays_and_is_private(tmp_path):
     assert stored_secret(tmp_path) == first
     file = tmp_path / "server.secret"
     assert file.stat().st_mode & 0o077 == 0
-    file.write_bytes(b"cut")
-    assert len(stored_secret(tmp_path)) == 32
+    for damaged in (b"cut", b"", bytes(32)):
+        file.write_bytes(damaged)
+        made = stored_secret(tmp_path)
+        assert len(set(made)) > 1
+        assert stored_secret(tmp_path) == made != first
+        assert file.stat().st_mode & 0o077 == 0
+
+
+def test_the_secret_is_on_the_disk_before_it_is_used(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("likewise.store.files.sync_file", lambda descriptor: synced.append("file"))
+    monkeypatch.setattr("likewise.store.files.sync_folder", lambda folder: synced.append(folder))
+    stored_secret(tmp_path)
+    assert synced == ["file", tmp_path]
 
 
 def test_tokens_differ_from_start_to_start():

@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 from experiments.browsing import ROOT
-from likewise.server.serving import Server
+from likewise.server.serving import _Server
 
 
 def start(
@@ -101,7 +101,7 @@ def test_stopping_in_the_middle_of_an_answer_prints_no_trace(capsys):
         await asyncio.sleep(600)
 
     config = uvicorn.Config(never_done, lifespan="off", ws="none", timeout_graceful_shutdown=1)
-    server = Server(config, lambda: None, lambda: None)
+    server = _Server(config, lambda: None, lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
@@ -115,6 +115,31 @@ def test_stopping_in_the_middle_of_an_answer_prints_no_trace(capsys):
     assert "Finished server process" in said
     assert "Traceback" not in said
     assert "ERROR" not in said
+
+
+def test_the_browser_is_given_a_file_that_only_the_owner_can_read(folder, tmp_path):
+    """Whoever lists the processes sees the browser's command line; the token is not there."""
+    shown = tmp_path / "shown"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$*" > {shown}.part && mv {shown}.part {shown}\n')
+    browser.chmod(0o700)
+    process, address = start(
+        "open", str(folder), "--port", "0", BROWSER=f"{browser} %s", DISPLAY=":0"
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not shown.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        token = address.partition("token=")[2]
+        assert token not in shown.read_text()
+        file = folder / ".likewise" / "open.html"
+        assert shown.read_text() == file.as_uri()
+        assert f"url={address}" in file.read_text()
+        assert file.stat().st_mode & 0o077 == 0
+    finally:
+        assert stop(process) == 0
+    assert not file.exists()
 
 
 @pytest.mark.slow

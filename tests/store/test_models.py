@@ -112,28 +112,21 @@ def test_export_and_import(store: Store, tmp_path: Path, target: str) -> None:
     out = store.models.export(model, tmp_path / target)
     with pytest.raises(BadInput, match="there already"):
         store.models.export(model, tmp_path / target)
-    with Store.open(tmp_path / "other", create=True) as other:
-        with pytest.raises(SpaceMismatch, match="another space"):
-            other.models.import_(out, space="t")
-        came = other.models.import_(out, space="s")
-        assert (came.name, came.space) == ("Dummy model", "s")
-        np.testing.assert_array_equal(other.models.load(came.id)[0]["w"], ARRAYS["w"])
-        assert other.models.get(came.id).card == store.models.get(model).card
+    file = out if out.is_file() else out / FILE
+    arrays, envelope = store.models.unpacked(file.read_bytes(), "it")
+    np.testing.assert_array_equal(arrays["w"], ARRAYS["w"])
+    assert (envelope["name"], envelope["space"]) == ("Dummy model", "s")
+    assert envelope["card"] == store.models.get(model).card
 
 
-def test_foreign_files_are_refused(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no model in"):
-        store.models.import_(tmp_path / "nothing")
-    for name, data in (("noise", b"\x93NUMPY" * 50), ("huge", b"\xff" * 64), ("empty", b"")):
-        (tmp_path / name).write_bytes(data)
+def test_foreign_files_are_refused(store: Store) -> None:
+    from safetensors.numpy import save
+
+    for data in (b"\x93NUMPY" * 50, b"\xff" * 64, b""):
         with pytest.raises(DataProblem, match="safetensors"):
-            store.models.import_(tmp_path / name)
-    from safetensors.numpy import save_file
-
-    save_file({"w": np.ones(3)}, tmp_path / "cardless")
+            store.models.unpacked(data, "it")
     with pytest.raises(DataProblem, match="no card"):
-        store.models.import_(tmp_path / "cardless")
-    assert store.models.all() == []
+        store.models.unpacked(save({"w": np.ones(3)}), "it")
 
 
 def test_a_damaged_model_is_not_loaded_nor_activated(store: Store) -> None:

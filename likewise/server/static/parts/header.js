@@ -49,7 +49,7 @@ function Person() {
   return html`<form class="person" onSubmit=${keep}>
     <${FocusedInput} name="name" aria-label="Your name, kept with your judgements" maxlength="60" value=${name}
       onKeyDown=${(e) => e.key === "Escape" && setOpen(false)} />
-    <button>Keep</button></form>`;
+    <button>Keep</button><a href="/sign-out">Sign out</a></form>`;
 }
 
 // Applied at once, not after the next paint: the page must not flash in the other colours.
