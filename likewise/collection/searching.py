@@ -36,6 +36,8 @@ from likewise.types import (
 
 KEPT_VECTORS = 256
 """Query pictures whose vectors stay in memory."""
+KEPT_BYTES = 256 << 20
+"""Of query pictures from outside that stay in memory, the newest at least."""
 
 DEEPER = 5
 """Each list that is fused looks this many times deeper than the answer."""
@@ -85,9 +87,14 @@ class QueryPictures:
 
     def _upload(self, data: bytes, crop: Crop | None) -> QueryRef:
         digest = hashlib.sha256(data).hexdigest()
-        self._uploads[digest] = data
-        while len(self._uploads) > KEPT_VECTORS:
-            self._uploads.pop(next(iter(self._uploads)))
+        with self._lock:
+            self._uploads.pop(digest, None)
+            self._uploads[digest] = data
+            size = sum(map(len, self._uploads.values()))
+            while len(self._uploads) > 1 and (
+                len(self._uploads) > KEPT_VECTORS or size > KEPT_BYTES
+            ):
+                size -= len(self._uploads.pop(next(iter(self._uploads))))
         return QueryRef("upload", digest, crop)
 
     def keep(self, ref: QueryRef) -> None:

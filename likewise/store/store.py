@@ -63,7 +63,7 @@ class Store:
         self.contents = Contents(catalogue, self.words, self.texts, self.segments, self.thumbnails)
         self.generations = Generations(catalogue, folder)
         self.judgements = JudgementLog(catalogue, self.items)
-        self.uploads = Uploads(catalogue, folder)
+        self.uploads = Uploads(catalogue, folder, self.thumbnails)
         self.models = Models(catalogue, folder)
         self.spaces = SpaceFiles(catalogue, folder)
         self.jobs = Jobs(catalogue)

@@ -85,3 +85,41 @@ def test_marks_about_an_upload_are_kept(client, collection):
     assert made.status_code == 201
     (listed,) = client.get(f"{API}/judgements").json()["records"]
     assert listed["query"]["upload"] == upload
+
+
+def test_uploads_that_nothing_refers_to_have_a_quota_and_an_end(client, collection, monkeypatch):
+    """The oldest go first; what a judgement or an open search refers to stays."""
+    uploads, now = collection.store.uploads, [1_000_000.0]
+    monkeypatch.setattr("likewise.store.uploads.time.time", lambda: now[0])
+
+    def bring(number: int) -> str:
+        now[0] += 1
+        data = picture(collection.folder, number)
+        return client.post(f"{API}/uploads", content=data).json()["upload"]
+
+    judged, searched = bring(1), bring(2)
+    query = {"examples": [{"upload": judged}]}
+    assert client.post(f"{API}/judgements", json={"query": query, "items": [1]}).status_code == 201
+    begun = client.post(f"{API}/sessions", json={"query": {"examples": [{"upload": searched}]}})
+    assert begun.status_code == 201, begun.text
+    monkeypatch.setattr("likewise.store.uploads.MOST", 2)
+    free = [bring(number) for number in (3, 4, 5)]
+    assert set(uploads.all()) == {judged, searched, *free[1:]}
+    assert not list((collection.store.folder / "thumbnails").rglob(f"{free[0]}.large"))
+    assert client.get(f"{API}/uploads/{free[0]}").status_code == 404
+    bring(4)  # again: now it is the newest
+    monkeypatch.setattr("likewise.store.uploads.MOST_BYTES", len(picture(collection.folder, 4)))
+    uploads.sweep()
+    assert set(uploads.all()) == {judged, searched, free[1]}
+    now[0] += 31 * 24 * 3600
+    uploads.sweep()
+    assert set(uploads.all()) == {judged, searched}
+    assert sorted(p.name for p in uploads.folder.iterdir()) == sorted([judged, searched])
+
+
+def test_query_pictures_in_memory_have_a_quota(collection, monkeypatch):
+    pictures, first = collection.pictures, picture(collection.folder, 1)
+    monkeypatch.setattr("likewise.collection.searching.KEPT_BYTES", len(first))
+    for number in (2, 3, 1):
+        pictures.locate(picture(collection.folder, number))
+    assert list(pictures._uploads.values()) == [first]

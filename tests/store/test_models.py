@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from likewise.store import Store, verify
+from likewise.store.models import FILE
 from likewise.types import BadInput, DataProblem, NotFound, SpaceMismatch
 
 ARRAYS = {
