@@ -388,15 +388,8 @@ class Modelling:
             raise BadInput(
                 f"Model {number} is not activated: {sentence} Use --force to do it anyway."
             )
-        slot, plain = slot_of(found), self._snapshot().plain
-        similarity: Similarity | None = None
-        if slot == OBJECTS and self._same_object.is_on:
-            view = self._same_object.view()
-            if view.space is not None and view.space.fingerprint == found.space:
-                similarity, _ = self._same_object.serving(number, view)
-        elif plain is not None and plain.space.fingerprint == found.space:
-            similarity = self._load(number, self._snapshot())
-        if similarity is not None and not self._ranks(similarity):
+        slot = slot_of(found)
+        if not self._ranks_here(found, slot):
             raise BadInput(
                 f"Model {number} is not activated: it makes infinite numbers of this collection's "
                 "pictures, so every search would fail; learn it anew."
@@ -460,6 +453,20 @@ class Modelling:
             name, arrays, {**card, "imported": True}, space=envelope["space"]
         )
 
+    @np.errstate(all="ignore")
+    def _ranks_here(self, model: Model, slot: str) -> bool:
+        """Whether a stored model can rank, or waits for its space to come back."""
+        if slot == OBJECTS:
+            view = self._same_object.view() if self._same_object.is_on else None
+            if view is None or view.space is None or view.space.fingerprint != model.space:
+                return True
+            return self._ranks(self._same_object.serving(model.id, view)[0])
+        snapshot = self._snapshot()
+        if snapshot.plain is None or snapshot.plain.space.fingerprint != model.space:
+            return True
+        return self._ranks(self._load(model.id, snapshot))
+
+    @np.errstate(all="ignore")
     def _ranks(self, similarity: Similarity) -> bool:
         """Whether real queries become finite numbers, in the precision that indexes search with."""
         queries: list[Any]
@@ -471,11 +478,10 @@ class Modelling:
             queries = list(snapshot.codes([i for i in snapshot.ids[:50] if snapshot.holds(i)][:5]))
         if similarity.kind in WORD_KINDS:
             queries.append(sparse.csr_array(np.ones((1, similarity.words))))  # type: ignore[attr-defined]
-        with np.errstate(all="ignore"):
-            for query in queries:
-                made = similarity.surrogate(query)
-                vector: Any = made.vector.data if made.is_sparse else made.vector
-                numbers = np.append(vector, [made.offset, *made.side.values()]).astype(np.float32)
-                if not np.isfinite(np.abs(numbers).sum()):
-                    return False
+        for query in queries:
+            made = similarity.surrogate(query)
+            vector: Any = made.vector.data if made.is_sparse else made.vector
+            numbers = np.append(vector, [made.offset, *made.side.values()]).astype(np.float32)
+            if not np.isfinite(np.abs(numbers).sum()):
+                return False
         return True
