@@ -47,9 +47,9 @@ class Connection(H11Protocol):
 
         async def introduced(scope: Scope, receive: Receive, send: Send) -> None:
             scope["signed_in"] = self._sign_in
-            await asked(scope, receive, send)  # type: ignore[arg-type]
+            await asked(scope, receive, send)
 
-        self.app = introduced  # type: ignore[assignment]
+        self.app = introduced
 
     def _sign_in(self) -> None:
         self.signed_in = True
