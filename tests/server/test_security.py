@@ -179,7 +179,7 @@ def test_every_answer_has_the_headers(server, client):
         assert "http" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["x-frame-options"] == "DENY"
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
         assert "access-control-allow-origin" not in answer.headers
         assert "server" not in answer.headers or "uvicorn" in answer.headers["server"]
