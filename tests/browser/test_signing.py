@@ -6,7 +6,7 @@ from likewise.cli.serving import _leads_to
 
 
 def test_the_file_signs_in_and_sign_out_ends_it(page, context, served, tmp_path, faults):
-    faults.allowed = ("401", "404")
+    faults.allowed = ("401",)
     assert _leads_to(tmp_path / "open.html", served.address)
     page.goto((tmp_path / "open.html").as_uri())
     page.get_by_role("button", name="Your name").click()
