@@ -67,7 +67,7 @@ class Draft:
 
     def after(self, kind: str, payload: Mapping[str, Any]) -> Draft:
         """The draft after one more step."""
-        items = [int(item) for item in payload.get("items", ())]
+        items = list(dict.fromkeys(int(item) for item in payload.get("items", ())))
         places = {int(i): (float(p[0]), float(p[1])) for i, p in payload.get("places", {}).items()}
         now = replace(self, ending="", target=None)
         if kind == "move":

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-
-import numpy as np
 
 from likewise.layout.board import CENTRE
 from likewise.session.settings import Board, Place
@@ -16,8 +15,9 @@ def ordered(moved: Sequence[int] | Mapping[int, Place]) -> list[int]:
     if not isinstance(moved, Mapping):
         return [int(item) for item in dict.fromkeys(moved)]
 
-    def far(item: int) -> float:
-        return float(np.hypot(*(np.asarray(moved[item], float) - CENTRE)))
+    def far(item: int) -> float:  # hypot rounds otherwise in the page, which orders by this too
+        x, y = (side - middle for side, middle in zip(moved[item], CENTRE))
+        return math.sqrt(x * x + y * y)
 
     return [int(item) for item in sorted(moved, key=lambda item: (far(item), item))]
 

@@ -6,6 +6,7 @@ installs it; under CI=true that is a failure.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import APIResponse, Error, Route
 
 import likewise
 from experiments.browsing import CHROMIUM, FLAGS, INSTALL, Served
@@ -104,6 +106,48 @@ class Faults(list):
 @pytest.fixture
 def faults() -> Faults:
     return Faults()
+
+
+class Held:
+    """Requests that do not get through before they are let go.
+
+    ``answered``: the server answers at once, and what it said is held back; ``most``: how many are
+    held, the later ones get through; ``method``: only these.
+    """
+
+    def __init__(
+        self, page, address: str, *, answered: bool = False, most: int = 1000, method: str = ""
+    ) -> None:
+        self.page, self.answered, self.most, self.method = page, answered, most, method
+        self.routes: list[tuple[Route, APIResponse | None]] = []
+        self.open = False
+        page.route(address, self.take)
+
+    def take(self, route: Route) -> None:
+        other = self.method and route.request.method != self.method
+        if self.open or other or len(self.routes) >= self.most:
+            route.continue_()
+        else:
+            self.routes.append((route, route.fetch() if self.answered else None))
+
+    def wait(self, count: int = 1) -> None:
+        """Wait until so many are held."""
+        deadline = time.monotonic() + PATIENCE / 1000
+        while len(self.routes) < count:
+            assert time.monotonic() < deadline, "nothing was asked"
+            self.page.wait_for_timeout(20)
+
+    def let_go(self) -> None:
+        self.open = True
+        for route, answer in self.routes:
+            with contextlib.suppress(Error):  # taken back, or of a page that was left meanwhile
+                route.fulfill(response=answer) if answer else route.continue_()
+                route.request.response()
+        # Whatever the answers do to the page is done and drawn when a later one is there.
+        self.page.evaluate(
+            "fetch('/api/v1/status').then(() => new Promise((drawn) =>"
+            " requestAnimationFrame(() => requestAnimationFrame(drawn)))).then(() => 1)"
+        )
 
 
 @pytest.fixture

@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 from pathlib import Path
 
-from playwright.sync_api import Error, Route
-
-from tests.browser.conftest import PATIENCE, order, results, settled
+from tests.browser.conftest import PATIENCE, Held, order, results, settled
 
 LOST = ("ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY", "Failed to load resource", "net::ERR")
-
-
-class Held:
-    """Requests that do not get through before they are let go."""
-
-    def __init__(self, page, address: str) -> None:
-        self.routes: list[Route] = []
-        self.open = False
-        page.route(address, self.take)
-
-    def take(self, route: Route) -> None:
-        if self.open:
-            route.continue_()
-        else:
-            self.routes.append(route)
-
-    def let_go(self) -> None:
-        self.open = True
-        for route in self.routes:
-            with contextlib.suppress(Error):  # of a page that was left meanwhile
-                route.continue_()
 
 
 def test_a_killed_server_is_announced_and_queued_marks_are_sent_once(page, fresh, faults):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from likewise.layout.board import side_for
 from likewise.session.draft import KINDS, Draft, fold, standing
 from likewise.types import BadInput
+from tests.session.board_cases import CASES, folded, whole
 
 PLACES = st.tuples(st.floats(0, 1), st.floats(0, 1))
 ITEMS = st.integers(1, 6)
@@ -61,6 +62,14 @@ def test_pins_of_the_round_before_hold_until_they_are_taken_out():
     assert fold([], pinned=[4, 5]).pinned == (4, 5)
     assert fold([step("unpin", 4)], pinned=[4, 5]).pinned == (5,)
     assert fold([step("discard", 4)], pinned=[4, 5]) == Draft(discarded=(4,), pinned=(5,))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_every_step_of_a_board_gives_its_draft(case):  # and so does the page: test_board_fold.py
+    for done, step in enumerate(case["steps"], 1):
+        draft, order = folded(case["steps"][:done], case.get("pinned", []))
+        assert draft == whole(step["draft"])
+        assert order == step.get("order", order)
 
 
 @given(st.lists(steps(), max_size=12), steps())

@@ -1,4 +1,5 @@
 // Calls to the server.  Errors carry the server's own sentence; a lost server is known to all.
+import { useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
 import { signal } from "/static/lib/signal.js";
 
 // up, lost (does not answer), out (answers, but does not know us)
@@ -38,8 +39,21 @@ export async function call(path, { method, body, raw, key, abort } = {}) {
   return kind.startsWith("application/json") ? answer.json() : answer.blob();
 }
 
-export const isAbort = (error) => error.name === "AbortError";
-export const isNetwork = (error) => !(error instanceof ApiError) && !isAbort(error);
+// Ask for something that may change meanwhile: an effect gives back what this gives, and so an
+// answer that comes after a later question, or after the screen was left, is dropped.
+export function ask(path, take, fail = () => {}, options = {}) {
+  const stop = new AbortController();
+  const wanted = (act) => (value) => { if (!stop.signal.aborted) act(value); };
+  call(path, { ...options, abort: stop.signal }).then(wanted(take), wanted(fail));
+  return () => stop.abort();
+}
+
+// The same where a button asks too: each question takes the one before back.
+export function useAsk() {
+  const drop = useRef(() => {});
+  useLayoutEffect(() => () => drop.current(), []);
+  return (...question) => { drop.current(); drop.current = ask(...question); };
+}
 
 // Random enough to be used once, also where the page is not in a secure context.
 export function newKey() {

@@ -1,5 +1,6 @@
 // A board without a screen: places in a box of side one, the order that moves mean, and the
-// draft of a round.  The server folds steps by the same rules (likewise/session/draft.py).
+// draft of a round.  The server folds steps by the same rules (likewise/session/draft.py); both are
+// held to tests/session/board_cases.json.
 
 const EDGE = 0.47; // half a box, less a margin: pictures stay on the board
 const STEP = 0.05;
@@ -7,7 +8,8 @@ const NEAREST = 0.1;
 
 const clamp = (x) => Math.min(0.5 + EDGE, Math.max(0.5 - EDGE, x));
 export const onBoard = ([x, y]) => [clamp(x), clamp(y)];
-export const distance = ([x, y]) => Math.hypot(x - 0.5, y - 0.5);
+// Not hypot: that rounds otherwise than the server, and two that are equally far would change places.
+export const distance = ([x, y]) => Math.sqrt((x - 0.5) * (x - 0.5) + (y - 0.5) * (y - 0.5));
 
 export const noDraft = { moved: {}, discarded: [], aside: [], pinned: [], query: null, ending: "", target: null };
 
@@ -17,7 +19,8 @@ function without(draft, items, pins = true) {
   return { ...draft, moved, discarded: less(draft.discarded), aside: less(draft.aside), pinned: pins ? less(draft.pinned) : draft.pinned };
 }
 
-export function after(draft, { kind, items = [], places = {} }) {
+export function after(draft, { kind, items: meant = [], places = {} }) {
+  const items = [...new Set(meant)];
   const now = { ...draft, ending: "", target: null };
   const named = kind === "move" ? Object.keys(places).map(Number) : items;
   switch (kind) {

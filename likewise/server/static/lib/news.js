@@ -17,8 +17,10 @@ let greeted = false;
 let server = null;
 let stream = null;
 let asking = false;
+let again = false;
 
 export async function look() {
+  again = asking; // what is under way may be older than what happened just now
   if (asking) return;
   asking = true;
   try {
@@ -28,6 +30,7 @@ export async function look() {
     // the banner says so
   } finally {
     asking = false;
+    if (again) look();
   }
 }
 

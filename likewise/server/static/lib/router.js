@@ -21,6 +21,12 @@ export function go(path, params, { replace = false } = {}) {
   if (!replace) scrollTo(0, 0);
 }
 
+// Whether the person is still where this was asked: who went elsewhere is not fetched back by a late answer.
+export function staying() {
+  const from = route.value;
+  return () => route.value === from;
+}
+
 // A link that stays on the page; with ctrl or the middle button it opens a tab as links do.
 export function Link({ to, params, children, ...rest }) {
   const follow = (event) => {

@@ -1,5 +1,5 @@
 // A round of a search: what the server has of it, what was done to it since, and what to do next.
-import { useEffect, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { call, newKey } from "/static/lib/api.js";
 import { after } from "/static/lib/board.js";
@@ -46,26 +46,43 @@ export function useRound(session, round) {
   const [busy, setBusy] = useState(false);
   const [elsewhere, setElsewhere] = useState(null);
   const latest = useRef(null);
+  const at = useRef(null); // the round that the address names; null once the screen was left
+  const asking = useRef(null); // takes the question for the board back while it is under way
+  const seen = useRef(null);
   const pending = useRef(0);
   const sent = useRef(new Set());
   const changed = useSignal(ticks.collection);
 
   const put = (next) => { latest.current = next; rememberThumbnails(next.pictures); setBoard(next); setError(null); };
-  const load = () =>
-    call(`/sessions/${session}${round ? `?round=${round}` : ""}`)
-      .then((found) => {
-        if (pending.current && latest.current?.round === found.round) found.draft = latest.current.draft;
-        put(found);
-        if (!round) show(session, found.round, { replace: true });
-      })
-      .catch((problem) => (latest.current?.session === session ? complain(problem) : setError(problem)));
+  // Ask for the board of the address.  Whatever was asked before is older: its answer is dropped.
+  const load = async () => {
+    const wanted = at.current;
+    if (wanted === null) return;
+    asking.current?.abort();
+    const stop = asking.current = new AbortController();
+    try {
+      const found = await call(`/sessions/${session}${wanted ? `?round=${wanted}` : ""}`, { abort: stop.signal });
+      if (stop.signal.aborted) return;
+      if (pending.current && latest.current?.round === found.round) found.draft = latest.current.draft;
+      put(found);
+      if (!wanted) show(session, found.round, { replace: true });
+    } catch (problem) {
+      if (!stop.signal.aborted) (latest.current ? complain : setError)(problem);
+    } finally {
+      if (asking.current === stop) asking.current = null;
+    }
+  };
+  // The server said something newer than what is under way: ask for that again.
+  const overtake = () => { if (asking.current) load(); };
 
-  useEffect(() => {
-    const known = latest.current;
-    if (known?.session === session && known.round === round) return;
+  // With the drawing: no answer for the board before comes in between.
+  useLayoutEffect(() => {
+    at.current = round;
+    if (latest.current?.round === round && seen.current === changed && !asking.current) return;
+    seen.current = changed;
     load();
-  }, [session, round]);
-  useEffect(() => { if (changed && latest.current) load(); }, [changed]);
+  }, [round, changed]);
+  useLayoutEffect(() => () => { at.current = null; asking.current?.abort(); }, []);
   useLayoutEffect(() => { setElsewhere(null); }, [session, round]);
   useLayoutEffect(() => sessionNews.watch((news) => {
     const here = latest.current;
@@ -86,6 +103,7 @@ export function useRound(session, round) {
         pending.current -= 1;
         const here = latest.current;
         if (!pending.current && here.round === now.round) put({ ...here, draft: answer.draft });
+        overtake();
       })
       .catch((problem) => { pending.current -= 1; complain(problem); load(); })
       .finally(() => sent.current.delete(arrived));
@@ -94,16 +112,18 @@ export function useRound(session, round) {
     if (busy) return;
     setBusy(true);
     const now = latest.current;
+    const from = at.current;
     try {
       await allSent([...sent.current]);
       const body = { round: now.round, seconds: seconds(), tab: TAB, ...more };
       const next = await call(`/sessions/${session}/${what}`, { body, key: newKey() });
-      if (what === "end") {
+      if (what === "end" || at.current !== from) { // whoever went elsewhere meanwhile stays there
         await load();
         return next;
       }
       put(next);
       if (next.round !== now.round) show(session, next.round);
+      else overtake();
       return next;
     } catch (problem) {
       complain(problem);

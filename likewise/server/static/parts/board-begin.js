@@ -2,10 +2,10 @@
 // the searches that were left open.
 import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call } from "/static/lib/api.js";
+import { ask, call } from "/static/lib/api.js";
 import { ago, plural } from "/static/lib/format.js";
 import { status, ticks } from "/static/lib/news.js";
-import { Link } from "/static/lib/router.js";
+import { Link, staying } from "/static/lib/router.js";
 import { begin, note, show } from "/static/lib/target.js";
 import { complain, say, unsay } from "/static/lib/toasts.js";
 import { Gallery } from "/static/parts/board-gallery.js";
@@ -21,15 +21,16 @@ export function Begin() {
   const [shown, setShown] = useState(stored());
   const [busy, setBusy] = useState(false);
   const file = useRef(null);
-  useEffect(() => { call(`/representatives?count=${FIRST}`).then((page) => setPictures(page.items)).catch(() => {}); }, [changed]);
+  useEffect(() => ask(`/representatives?count=${FIRST}`, (page) => setPictures(page.items)), [changed]);
   useEffect(() => localStorage.setItem("likewise-board", shown), [shown]);
 
   const start = async (asked, then) => {
     setBusy(true);
+    const still = staying();
     try {
       const board = await begin({ shown, ...asked });
       if (then) await note(board, then);
-      show(board.session, board.round);
+      if (still()) show(board.session, board.round);
     } catch (error) {
       complain(error);
       setBusy(false);
@@ -80,7 +81,7 @@ const began = ({ origin }) =>
 
 function Open() {
   const [list, setList] = useState([]);
-  useEffect(() => { call("/sessions?limit=6").then((page) => setList(page.sessions)).catch(() => {}); }, []);
+  useEffect(() => ask("/sessions?limit=6", (page) => setList(page.sessions)), []);
   if (!list.length) return null;
   const open = list.filter((s) => s.state === "open" && s.rounds > 0);
   return html`<p class="open-searches">

@@ -1,7 +1,8 @@
 // The board as a view of results: look at them, and begin a target search by doing something.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
-import { call, isAbort } from "/static/lib/api.js";
+import { ask } from "/static/lib/api.js";
 import { asked } from "/static/lib/query.js";
+import { staying } from "/static/lib/router.js";
 import { begin, note, show } from "/static/lib/target.js";
 import { complain } from "/static/lib/toasts.js";
 import { Arena } from "/static/parts/board-arena.js";
@@ -16,19 +17,16 @@ export function BoardView({ query, results, open }) {
   const name = JSON.stringify(wish);
   useEffect(() => {
     if (!first.length) return undefined;
-    const stop = new AbortController();
-    call("/boards", { body: wish, abort: stop.signal })
-      .then((found) => setBoard({ ...found, origin: { examples: query.examples } }))
-      .catch((error) => isAbort(error) || complain(error));
-    return () => stop.abort();
+    return ask("/boards", (found) => setBoard({ ...found, origin: { examples: query.examples } }), complain, { body: wish });
   }, [name]);
   if (!board || !first.length) return html`<p class="soft">Laying out the board …</p>`;
   // The first thing done begins a search with this very board; it goes on from there.
   const act = async (step) => {
+    const still = staying();
     try {
       const begun = await begin(wish);
       await note(begun, step);
-      show(begun.session, begun.round);
+      if (still()) show(begun.session, begun.round);
     } catch (error) { complain(error); }
   };
   return html`<${Arena} board=${board} act=${act} open=${open} canEnd=${false}>

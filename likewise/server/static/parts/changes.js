@@ -1,7 +1,7 @@
 // Queries that lost or won most when the ranking changed: the query, and what stood first before
 // and after, right and wrong ones framed.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
-import { call } from "/static/lib/api.js";
+import { ask } from "/static/lib/api.js";
 import { view } from "/static/parts/viewer.js";
 
 export function Changes({ changes, before, after }) {
@@ -45,9 +45,9 @@ function useItems(all) {
   const wanted = [...new Set(all.flatMap((one) =>
     [one.query?.item, ...list(one.items_before).map((p) => p[0]), ...list(one.items_after).map((p) => p[0])]))].filter(Number.isInteger);
   useEffect(() => {
-    if (!wanted.length) return;
-    call("/items/list", { body: { items: wanted.slice(0, 1000) } })
-      .then((page) => setFacts(new Map(page.items.map((i) => [i.item, i])))).catch(() => {});
+    if (!wanted.length) return undefined;
+    return ask("/items/list", (page) => setFacts(new Map(page.items.map((i) => [i.item, i]))), undefined,
+      { body: { items: wanted.slice(0, 1000) } });
   }, [wanted.join()]);
   return facts;
 }

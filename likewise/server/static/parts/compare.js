@@ -1,7 +1,7 @@
 // Any two models on any judgements; what is asked is in the address.
 import { html, useEffect, useLayoutEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call, isAbort } from "/static/lib/api.js";
+import { ask } from "/static/lib/api.js";
 import { plural } from "/static/lib/format.js";
 import { ticks } from "/static/lib/news.js";
 import { go } from "/static/lib/router.js";
@@ -11,7 +11,7 @@ import { Bars, Curves, Differences, Numbers } from "/static/parts/plots.js";
 export function Compare({ models, params }) {
   const [by, setBy] = useState({ people: [], sources: [] });
   const changed = useSignal(ticks.judgements);
-  useEffect(() => { call("/judgements/by").then(setBy).catch(() => {}); }, [changed]);
+  useEffect(() => ask("/judgements/by", setBy), [changed]);
   const asked = { a: params.get("a") || "", b: params.get("b") || "plain", on: params.get("on") || "all" };
   const known = (name) => models.some((m) => String(m.id) === name) || name === "plain";
   // What was chosen and not asked yet must outlive news that draw this anew.
@@ -61,12 +61,8 @@ function Outcome({ asked, models }) {
   const wanted = JSON.stringify(body(asked, models));
   useLayoutEffect(() => {
     if (!models.length) return undefined;
-    const stop = new AbortController();
     setState((before) => ({ ...before, loading: true }));
-    call("/models/compare", { body: JSON.parse(wanted), abort: stop.signal })
-      .then((found) => setState({ found }))
-      .catch((error) => isAbort(error) || setState({ error }));
-    return () => stop.abort();
+    return ask("/models/compare", (found) => setState({ found }), (error) => setState({ error }), { body: JSON.parse(wanted) });
   }, [wanted, changed, models.length > 0]);
   if (state.error) return html`<p class="error" role="alert">${state.error.message}</p>`;
   if (!state.found) return html`<p class="soft" role="status">Comparing …</p>`;

@@ -1,7 +1,7 @@
 // What was said: the latest judgements, each with its undo.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call } from "/static/lib/api.js";
+import { useAsk } from "/static/lib/api.js";
 import { ago, count } from "/static/lib/format.js";
 import { ticks } from "/static/lib/news.js";
 import { undo } from "/static/lib/outbox.js";
@@ -11,10 +11,9 @@ import { useThumbnail } from "/static/parts/thumbnail.js";
 export function History() {
   const [page, setPage] = useState({ records: [], next: null, counting: 0 });
   const changed = useSignal(ticks.judgements);
+  const ask = useAsk();
   const load = (cursor, before) =>
-    call(`/judgements?limit=20&cursor=${cursor}`)
-      .then((found) => setPage({ ...found, records: [...before, ...found.records] }))
-      .catch(() => {});
+    ask(`/judgements?limit=20&cursor=${cursor}`, (found) => setPage({ ...found, records: [...before, ...found.records] }));
   useEffect(() => { load(0, []); }, [changed]);
   if (!page.records.length) return null;
   return html`<details class="history"><summary>What was said (${count(page.counting)})</summary>

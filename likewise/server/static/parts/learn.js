@@ -1,7 +1,7 @@
 // Learn now: the job, what the guard said, activate and roll back.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call, newKey } from "/static/lib/api.js";
+import { ask, call, newKey } from "/static/lib/api.js";
 import { jobs, status, ticks } from "/static/lib/news.js";
 import { person } from "/static/lib/outbox.js";
 import { complain } from "/static/lib/toasts.js";
@@ -40,7 +40,7 @@ export function Learn({ ready = true, choose = false }) {
 function Verdict({ job }) {
   const [model, setModel] = useState(null);
   const changed = useSignal(ticks.model);
-  useEffect(() => { if (job.model) call(`/models/${job.model}`).then(setModel).catch(() => {}); }, [job.model, changed]);
+  useEffect(() => (job.model ? ask(`/models/${job.model}`, setModel) : undefined), [job.model, changed]);
   const activate = () =>
     post(`/models/${model.id}/activate`, {}).catch(complain);
   const guard = model?.card.guard;
@@ -55,9 +55,7 @@ function Verdict({ job }) {
 function Active() {
   const [active, setActive] = useState(null);
   const changed = useSignal(ticks.model);
-  useEffect(() => {
-    call("/models").then((all) => setActive(all.find((m) => m.active && m.slot === "default") || null)).catch(() => {});
-  }, [changed]);
+  useEffect(() => ask("/models", (all) => setActive(all.find((m) => m.active && m.slot === "default") || null)), [changed]);
   const back = () => post("/models/rollback", {}).catch(complain);
   if (!active) return html`<span class="soft">Searches are ranked by plain similarity.</span>`;
   return html`<span>Searches are ranked by <b>model ${active.id} ${active.name}</b>.</span>

@@ -3,7 +3,7 @@
 // says and does the same for whoever uses keys or has the page read to them.
 import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call } from "/static/lib/api.js";
+import { ask, call } from "/static/lib/api.js";
 import { count, plural } from "/static/lib/format.js";
 import { loadMap } from "/static/lib/map-data.js";
 import { mapJob, ticks } from "/static/lib/news.js";
@@ -24,7 +24,7 @@ export function CollectionMap({ acts, at, moved, known, children }) {
   const drawing = ["queued", "running"].includes(job?.state);
   useEffect(() => known(data), [data]);
   if (about && !about.current && !drawing && ["failed", "cancelled", "paused"].includes(job?.state)) {
-    return html`<p class="map-wait">${job.message} <button onClick=${draw}>Draw the map</button></p>
+    return html`<p class="map-wait">${job.message} <button onClick=${() => draw()}>Draw the map</button></p>
       ${data ? html`<${Map_} key=${about.items} ...${{ data, acts, at, moved }} />` : children}`;
   }
   return html`
@@ -33,7 +33,9 @@ export function CollectionMap({ acts, at, moved, known, children }) {
     ${data ? html`<${Map_} key=${about.items} ...${{ data, acts, at, moved }} />` : children}`;
 }
 
-const draw = () => call("/map", { method: "POST" }).then((job) => { mapJob.value = job; }).catch(complain);
+// What the news told meanwhile is newer than the answer.
+const draw = (before = mapJob.value) => call("/map", { method: "POST" })
+  .then((job) => { if (mapJob.value === before) mapJob.value = job; }).catch(complain);
 
 // The newest map; where it is not that of the newest index, it is drawn anew, once.
 function useMap() {
@@ -101,11 +103,8 @@ function InView({ data, inView, acts }) {
   const wanted = inView.slice(0, Math.min(shown, 1000)).map((i) => data.ids[i]);
   useEffect(() => {
     if (!wanted.length) { setItems([]); return undefined; }
-    const stop = new AbortController();
-    call("/items/list", { body: { items: wanted }, abort: stop.signal })
-      .then((page) => { rememberThumbnails(page.items); setItems(page.items); })
-      .catch(() => {});
-    return () => stop.abort();
+    const list = (page) => { rememberThumbnails(page.items); setItems(page.items); };
+    return ask("/items/list", list, undefined, { body: { items: wanted } });
   }, [wanted.join()]);
   return html`<h2>In view</h2>
     ${!inView.length && html`<p class="soft">No picture is in view; go farther away or show the whole map.</p>`}

@@ -2,7 +2,7 @@
 // marking and viewing are those of the ranked grid.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call, isAbort } from "/static/lib/api.js";
+import { ask } from "/static/lib/api.js";
 import { useKeys } from "/static/lib/keys.js";
 import { pick, selected } from "/static/lib/selection.js";
 import { markOf, pictureKeys } from "/static/parts/grid.js";
@@ -78,11 +78,8 @@ function useRows(results, columns) {
   const name = `${columns}:${[...items].sort((a, b) => a - b).join()}`;
   useEffect(() => {
     if (!columns || !items.length) return undefined;
-    const stop = new AbortController();
-    call("/layouts/sorted", { body: { items, columns }, abort: stop.signal })
-      .then((answer) => setFound({ name, rows: answer.rows }))
-      .catch((error) => isAbort(error) || setFound({ name, rows: chunks(items, columns) }));
-    return () => stop.abort();
+    return ask("/layouts/sorted", (answer) => setFound({ name, rows: answer.rows }),
+      () => setFound({ name, rows: chunks(items, columns) }), { body: { items, columns } });
   }, [name]);
   return found.rows;
 }

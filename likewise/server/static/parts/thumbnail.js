@@ -1,6 +1,6 @@
 // The small picture of an example: an upload's is known, an item's is asked for once.
 import { useEffect, useState } from "/static/vendor/preact-htm.js";
-import { call } from "/static/lib/api.js";
+import { ask } from "/static/lib/api.js";
 
 const known = new Map();
 
@@ -11,8 +11,8 @@ export function rememberThumbnails(items) {
 export function useThumbnail({ item, upload }) {
   const [src, setSrc] = useState(upload ? `/api/v1/uploads/${upload}` : known.get(item));
   useEffect(() => {
-    if (upload || src) return;
-    call(`/items/${item}`).then((facts) => { rememberThumbnails([facts]); setSrc(facts.thumbnail); }).catch(() => {});
+    if (upload || src) return undefined;
+    return ask(`/items/${item}`, (facts) => { rememberThumbnails([facts]); setSrc(facts.thumbnail); });
   }, [item, upload]);
   return src;
 }

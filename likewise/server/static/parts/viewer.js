@@ -1,7 +1,7 @@
 // One picture large: its facts, why it is there, a part of it to search for.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { signal, useSignal } from "/static/lib/signal.js";
-import { call } from "/static/lib/api.js";
+import { ask } from "/static/lib/api.js";
 import { go } from "/static/lib/router.js";
 import { blank, isEmpty, likeItem, toParams } from "/static/lib/query.js";
 import { CropPicture, usableCrop } from "/static/parts/crop.js";
@@ -22,9 +22,7 @@ export function Viewer() {
 function Inside({ what, close }) {
   const [facts, setFacts] = useState(null);
   const [crop, setCrop] = useState(what.crop || null);
-  useEffect(() => {
-    if (what.item) call(`/items/${what.item}`).then(setFacts).catch((e) => setFacts({ error: e.message }));
-  }, []);
+  useEffect(() => (what.item ? ask(`/items/${what.item}`, setFacts, (e) => setFacts({ error: e.message })) : undefined), []);
   const src = what.upload ? `/api/v1/uploads/${what.upload}` : facts?.picture;
   const example = { ...(what.upload ? { upload: what.upload } : { item: what.item }), weight: 1 };
   const search = (query) => { close(); go("/results", toParams(query)); };

@@ -1,18 +1,13 @@
 // Why a result is there: the share of each block in its score, as bars with numbers.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
-import { call, isAbort } from "/static/lib/api.js";
+import { ask } from "/static/lib/api.js";
 import { asked } from "/static/lib/query.js";
 import { plural } from "/static/lib/format.js";
 
 export function Why({ query, item, model }) {
   const [found, setFound] = useState(null);
-  useEffect(() => {
-    const stop = new AbortController();
-    call("/why", { body: { ...asked(query), item, model: model || null }, abort: stop.signal })
-      .then(setFound)
-      .catch((error) => isAbort(error) || setFound({ error: error.message }));
-    return () => stop.abort();
-  }, [item, model]);
+  useEffect(() => ask("/why", setFound, (error) => setFound({ error: error.message }),
+    { body: { ...asked(query), item, model: model || null } }), [item, model]);
   if (!found) return html`<p class="soft">Asking why …</p>`;
   if (found.error) return html`<p>${found.error}</p>`;
   const blocks = Object.entries(found.blocks).filter(([, share]) => Math.abs(share) > 1e-4);

@@ -1,7 +1,7 @@
 // Home: a search box, how the collection is, and all of it as a map or by pictures that stand for it.
 import { html, useEffect, useMemo, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call } from "/static/lib/api.js";
+import { ask } from "/static/lib/api.js";
 import { count, plural } from "/static/lib/format.js";
 import { jobs, running, status, ticks } from "/static/lib/news.js";
 import { blank, likeItem, toParams, withExample } from "/static/lib/query.js";
@@ -62,10 +62,8 @@ function useRepresentatives(findable) {
   // While pictures come in, look again when there are half as many more.
   const step = findable ? Math.floor(Math.log(findable) / Math.log(1.5)) : -1;
   useEffect(() => {
-    if (step < 0) return;
-    call(`/representatives?count=${SHOWN}`)
-      .then((page) => { rememberThumbnails(page.items); setItems(page.items); })
-      .catch(() => {});
+    if (step < 0) return undefined;
+    return ask(`/representatives?count=${SHOWN}`, (page) => { rememberThumbnails(page.items); setItems(page.items); });
   }, [step, changed]);
   return items;
 }

@@ -1,7 +1,7 @@
 // Jobs and problems: what is going on, what was done, and which files could not be read.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call, newKey } from "/static/lib/api.js";
+import { call, newKey, useAsk } from "/static/lib/api.js";
 import { ago, plural } from "/static/lib/format.js";
 import { jobs, ticks } from "/static/lib/news.js";
 import { complain } from "/static/lib/toasts.js";
@@ -42,10 +42,9 @@ function Job({ job }) {
 function Problems() {
   const [page, setPage] = useState({ items: [], next: null });
   const changed = useSignal(ticks.collection);
+  const ask = useAsk();
   const load = (cursor, before) =>
-    call(`/problems?limit=100&cursor=${cursor}`)
-      .then((found) => setPage({ items: [...before, ...found.items], next: found.next }))
-      .catch(complain);
+    ask(`/problems?limit=100&cursor=${cursor}`, (found) => setPage({ items: [...before, ...found.items], next: found.next }), complain);
   useEffect(() => { load(0, []); }, [changed]);
   return html`<h2>Files that could not be read</h2>
     ${page.items.length === 0

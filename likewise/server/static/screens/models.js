@@ -5,7 +5,7 @@ import { call, newKey } from "/static/lib/api.js";
 import { ago, duration, plural } from "/static/lib/format.js";
 import { status } from "/static/lib/news.js";
 import { person } from "/static/lib/outbox.js";
-import { Link, go } from "/static/lib/router.js";
+import { Link, go, staying } from "/static/lib/router.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { Changes } from "/static/parts/changes.js";
 import { Compare } from "/static/parts/compare.js";
@@ -125,10 +125,11 @@ function Import() {
     const chosen = event.target.files[0];
     event.target.value = "";
     if (!chosen) return;
+    const still = staying();
     try {
       const model = await call("/models/import", { raw: chosen, key: newKey() });
       say(`Imported as model ${model.id}.`);
-      go("/models", new URLSearchParams({ model: model.id }));
+      if (still()) go("/models", new URLSearchParams({ model: model.id }));
     } catch (error) { complain(error); }
   };
   return html`<button onClick=${() => file.current.click()}>Import …</button>

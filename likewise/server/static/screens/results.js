@@ -1,7 +1,7 @@
 // Results: what was found, best first; marks act at once, for this query.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call, newKey } from "/static/lib/api.js";
+import { ask, call, newKey } from "/static/lib/api.js";
 import { plural } from "/static/lib/format.js";
 import { useKeys } from "/static/lib/keys.js";
 import { status, ticks } from "/static/lib/news.js";
@@ -140,7 +140,7 @@ function offerObjects(box) {
 
 function TagFilter({ query, change }) {
   const [tags, setTags] = useState([]);
-  useEffect(() => { call("/tags?limit=50").then(setTags).catch(() => {}); }, []);
+  useEffect(() => ask("/tags?limit=50", setTags), []);
   const open = tags.filter((t) => !query.tags.includes(t.tag));
   if (!open.length) return null;
   return html`<label>Only tagged <select value=""
@@ -152,7 +152,7 @@ function TagFilter({ query, change }) {
 export function useModels() {
   const [models, setModels] = useState([]);
   const changed = [useSignal(ticks.model), useSignal(ticks.collection)].join();
-  useEffect(() => { call("/models").then(setModels).catch(() => {}); }, [changed]);
+  useEffect(() => ask("/models", setModels), [changed]);
   return models;
 }
 

@@ -1,13 +1,13 @@
 // Teach: one reference query, its candidates one by one, a key a judgement.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call } from "/static/lib/api.js";
+import { ask, call } from "/static/lib/api.js";
 import { plural } from "/static/lib/format.js";
 import { useKeys } from "/static/lib/keys.js";
 import { ticks } from "/static/lib/news.js";
 import { judge as send, undoLast } from "/static/lib/outbox.js";
 import { asked, likeItem } from "/static/lib/query.js";
-import { Link, go } from "/static/lib/router.js";
+import { Link, go, staying } from "/static/lib/router.js";
 import { complain } from "/static/lib/toasts.js";
 import { History } from "/static/parts/history.js";
 import { Learn } from "/static/parts/learn.js";
@@ -29,7 +29,8 @@ export function Teach({ params }) {
   const next = () => {
     const list = item ? [...skipped, item].slice(-200) : skipped;
     setSkipped(list);
-    nextReference(list).then((found) => (found.reference ? show(found.reference.item) : show(0))).catch(complain);
+    const still = staying();
+    call(nextReference(list)).then((found) => { if (still()) show(found.reference?.item); }).catch(complain);
   };
   return html`<section class="teach">
     <h1>Teach</h1>
@@ -47,12 +48,12 @@ export function Teach({ params }) {
 }
 
 const nextReference = (skip) =>
-  call(`/teach/next?${new URLSearchParams(skip.map((i) => ["skip", i]))}`);
+  `/teach/next?${new URLSearchParams(skip.map((i) => ["skip", i]))}`;
 
 function useProgress(skipped, item) {
   const [progress, setProgress] = useState(null);
   const changed = [useSignal(ticks.judgements), useSignal(ticks.collection)].join();
-  useEffect(() => { nextReference(skipped).then(setProgress).catch(() => {}); }, [changed, item]);
+  useEffect(() => ask(nextReference(skipped), setProgress), [changed, item]);
   return progress;
 }
 
@@ -68,11 +69,8 @@ function Labelling({ item, next }) {
   const [at, setAt] = useState(0);
   const [said, setSaid] = useState({});
   const src = useThumbnail({ item });
-  useEffect(() => {
-    call("/teach/candidates", { body: { ...asked(query), count: COUNT } })
-      .then((answer) => setList(answer.items))
-      .catch((error) => setList({ error: error.message }));
-  }, []);
+  useEffect(() => ask("/teach/candidates", (answer) => setList(answer.items), (error) => setList({ error: error.message }),
+    { body: { ...asked(query), count: COUNT } }), []);
   const now = Array.isArray(list) ? list[at] : null;
   const mark = (relevant) => {
     if (!now) return;
