@@ -46,6 +46,14 @@ class DataProblem(LikewiseError):
     """Stored data is damaged, truncated or of another version."""
 
 
+class Damaged(DataProblem):
+    """Vectors do not match their checksum: which contents must do without, until described anew."""
+
+    def __init__(self, sentence: str, contents: Sequence[int]) -> None:
+        super().__init__(sentence)
+        self.contents = tuple(contents)
+
+
 class Busy(LikewiseError):
     """Another process is writing; the sentence says which."""
 

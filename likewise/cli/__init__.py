@@ -8,6 +8,7 @@ import typer
 
 import likewise
 from likewise.cli import judging, labelling, modelling, pictures, serving, sessions, upkeep
+from likewise.store.open_files import raise_limit
 
 app = typer.Typer(
     name="likewise",
@@ -64,4 +65,5 @@ app.add_typer(sessions.app, name="session")
 
 def main() -> None:
     """Entry point of the command ``likewise``."""
+    raise_limit()  # here, so that what a command starts inherits it: servers, workers
     app()

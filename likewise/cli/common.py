@@ -16,6 +16,7 @@ import typer
 import likewise
 from likewise.collection import Collection
 from likewise.collection.collection import DATA_FOLDER
+from likewise.store.open_files import TOO_MANY, too_many
 from likewise.types import Busy, DataProblem, LikewiseError, NotFound, Progress
 
 OK, SOME_FAILED, USAGE, DATA = 0, 1, 2, 3
@@ -49,11 +50,15 @@ def plain_errors(command: F) -> F:
             fail(str(error), USAGE)
         except PermissionError as error:
             fail(f"{error.filename}: {error.strerror}; check who may read and write it.", DATA)
-        except KeyboardInterrupt:
-            fail("Stopped; what was done is kept, and running it again goes on from there.", 130)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(OK) from None
+        except OSError as error:
+            if error.errno not in TOO_MANY:
+                raise
+            fail(str(too_many()), DATA)
+        except KeyboardInterrupt:
+            fail("Stopped; what was done is kept, and running it again goes on from there.", 130)
 
     return run  # type: ignore[return-value]
 

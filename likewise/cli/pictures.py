@@ -48,7 +48,9 @@ def index(
     accept_missing: Annotated[
         bool, typer.Option("--accept-missing", help="Most files are really gone.")
     ] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="Try unreadable files again.")] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Try unreadable files and damaged vectors again.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Index a folder: only new and changed pictures are read.

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.collection.defaults import spec_of, weights_of
 from likewise.learners.plain import Plain
 from likewise.spaces import SPACES, Blocks
 from likewise.store import Store
-from likewise.types import DataProblem, FloatArray, IdArray
+from likewise.types import Damaged, DataProblem, FloatArray, IdArray
 
 SAMPLE = 20_000
 """Pictures that the space's PCA looks at."""
@@ -88,11 +89,38 @@ def _fit(store: Store, blocks: tuple[str, ...]) -> Plain:
 def encode_items(
     store: Store, space: Blocks, contents: IdArray, *, batch: int = BATCH
 ) -> Iterator[FloatArray]:
-    """Picture vectors of contents as float32, in batches, in the order given."""
+    """Picture vectors of contents as float32, in batches, in the order given.
+
+    Raises :class:`~likewise.types.Damaged`, which names the contents, where stored vectors do not
+    match their checksums, or where no finite number comes of them.
+    """
     for start in range(0, len(contents), batch):
         part = contents[start : start + batch]
         features = read_features(store, space.names, part)
-        yield space.transform(features).astype(np.float32)
+        codes = space.transform(features).astype(np.float32)
+        finite = np.isfinite(codes).all(axis=1)
+        if not finite.all():
+            lost = part[~finite]
+            raise Damaged(
+                f"The vectors of {len(lost):,} pictures hold NaN or infinity; index again to "
+                "describe them anew.",
+                lost.tolist(),
+            )
+        yield codes
+
+
+def encode_sound(
+    store: Store, space: Blocks, contents: IdArray
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Picture vectors of the contents whose stored vectors are sound, and which these are."""
+    sound, parts = [np.ones(0, bool)], [np.zeros((0, space.dim), np.float32)]
+    for start in range(0, len(contents), BATCH):
+        kept, codes = store.segments.sound(
+            contents[start : start + BATCH], lambda part: list(encode_items(store, space, part))
+        )
+        sound.append(kept)
+        parts += codes
+    return np.concatenate(sound), np.concatenate(parts)
 
 
 def build_generation(store: Store, plain: Plain, *, large: int = LARGE) -> int:

@@ -19,7 +19,7 @@ from likewise.collection.modelling import WORDS, Modelling
 from likewise.collection.queries import Crop, Query, make_query
 from likewise.collection.same_object import SameObject
 from likewise.collection.searching import QueryPictures, answer, picture_surrogate
-from likewise.collection.snapshot import Snapshot, position
+from likewise.collection.snapshot import Snapshot
 from likewise.collection.teaching import Teaching
 from likewise.collection.wording import suggestions
 from likewise.collection.words import NAME as VISUAL_WORDS
@@ -55,7 +55,6 @@ class Collection:
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder, self.store = folder, store
         self._snapshot: Snapshot | None = None
-        self._seen = (0, -1)
         self._lock = threading.Lock()
         self.pictures = QueryPictures(store, os.fsencode(folder))
         self.same_object = SameObject(store, os.fsencode(folder), self.pictures)
@@ -139,7 +138,7 @@ class Collection:
         accept_missing
             Believe a scan that finds far fewer files than before.
         retry
-            Try unreadable files again.
+            Try unreadable files again, and describe anew what is damaged.
         vectors
             A ``.npy`` or Parquet file of own vectors instead of features.
         """
@@ -149,10 +148,11 @@ class Collection:
         chosen = self._features((own_vectors.BLOCK,) if vectors is not None else features)
         if retry:
             self.store.contents.retry()
+            self.store.segments.mend()
 
         def committed(embedded: int) -> None:
             if embedded >= FIRST_SPACE and self.store.settings.get("space") is None:
-                ensure_space(self.store, chosen)
+                self.store.segments.without_damage(lambda: ensure_space(self.store, chosen))
 
         report = ingest(
             self.store,
@@ -194,6 +194,10 @@ class Collection:
 
     def build(self) -> int:
         """Build the index anew where something changed; gives the generation's number."""
+        return self.store.segments.without_damage(self._build)
+
+    def _build(self) -> int:
+        self.store.segments.merge()
         plain = ensure_space(self.store, self._features(None))
         self.same_object.build()
         if plain is None:
@@ -205,18 +209,25 @@ class Collection:
 
     # -- search ------------------------------------------------------------------
 
-    def snapshot(self) -> Snapshot:
-        """The newest consistent view of the collection."""
+    def snapshot(self, *, checked: bool = True) -> Snapshot:
+        """The newest consistent view of the collection.
+
+        Parameters
+        ----------
+        checked
+            Wait until the index has been compared with its checksums; otherwise the view may
+            answer from what is not compared yet, and says so (``degraded``).
+        """
+        made = self._newest()
+        if checked and made.check is not None:
+            made.check.wait()
+            made = self._newest()
+        return made
+
+    def _newest(self) -> Snapshot:
         with self._lock:
-            with self.store.snapshot() as db:
-                # SQLite counts, for each connection, the commits of all others.
-                seen = (id(db), int(db.execute("PRAGMA data_version").fetchone()[0]))
-                if self._snapshot is not None and seen == self._seen:
-                    return self._snapshot
-                now = position(self.store)
-            if self._snapshot is None or self._snapshot.position != now:
-                self._snapshot = Snapshot(self.store)
-            self._seen = seen
+            if self._snapshot is None or not self._snapshot.is_newest(self.store):
+                self._snapshot = Snapshot.newest(self.store)
             return self._snapshot
 
     def query(
@@ -325,7 +336,7 @@ class Collection:
             )
         if check:
             raise BadInput("Only a same-object search has a geometric check; ask for one.")
-        snapshot = self.snapshot()
+        snapshot = self.snapshot(checked=False)
         similarity, name = self.models.serving(model, snapshot)
         words = self.models.words(model, snapshot) if query.text else None
         surrogate, marks = None, 0
@@ -377,7 +388,7 @@ class Collection:
 
     def status(self) -> dict[str, Any]:
         """How many items are in each state, and what answers searches."""
-        snapshot = self.snapshot()
+        snapshot = self.snapshot(checked=False)
         active, words = self.models.active(), self.models.active(WORDS)
         return {
             "folder": str(self.folder),
@@ -412,7 +423,6 @@ class Collection:
         """Remove items' vectors, thumbnails and judgements for good (not the files)."""
         ids = [self.item(which).id for which in items]
         forgotten = self.store.forget(ids)
-        self._snapshot = None
         self.layouts.forget_map()
         self.build()
         return forgotten

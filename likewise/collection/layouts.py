@@ -198,7 +198,12 @@ class Layouts:
         for at, item in enumerate(items):
             try:
                 small = _square(self._thumbnail(item))
-            except (LikewiseError, OSError):  # gone or unreadable since: its cell stays grey
+            except (
+                LikewiseError,
+                OSError,
+                ValueError,
+                SyntaxError,
+            ):  # gone or unreadable since: its cell stays grey
                 whole = False
                 continue
             sheet.paste(small, (at % ACROSS * TILE, at // ACROSS * TILE))

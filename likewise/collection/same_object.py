@@ -7,6 +7,7 @@ pictures agree on one view change.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -26,9 +27,7 @@ from likewise.collection.searching import (
     sum_of,
     without,
 )
-from likewise.collection.snapshot import position
 from likewise.collection.words import (
-    NAME,
     WordsView,
     describe_rest,
     is_wanted,
@@ -37,7 +36,7 @@ from likewise.collection.words import (
 from likewise.collection.words import build as build_words
 from likewise.learners.word_table import WordTable
 from likewise.store import Filter, Store
-from likewise.types import BadInput, Hits, Progress, QueryRef, SpaceMismatch, check_k
+from likewise.types import BadInput, Damaged, Hits, Progress, QueryRef, SpaceMismatch, check_k
 
 SLOT = "same-object"
 """Slot of the store for the table that ranks."""
@@ -52,9 +51,9 @@ class SameObject:
     def __init__(self, store: Store, folder: bytes, pictures: QueryPictures) -> None:
         self._store, self._folder, self._pictures = store, folder, pictures
         self._lock = threading.Lock()
-        self._view: tuple[Any, WordsView] | None = None
+        self._view: WordsView | None = None
         self._vocabulary: Any = None
-        self._described: dict[QueryRef, Any] = {}
+        self._described: dict[tuple[QueryRef, int | None], Any] = {}
         self._models: dict[tuple[int, str], WordTable] = {}
 
     @property
@@ -96,16 +95,9 @@ class SameObject:
                 "FOLDER --features words"
             )
         with self._lock:
-            now = self._position()
-            if self._view is None or self._view[0] != now:
-                self._view = now, WordsView(self._store)
-            return self._view[1]
-
-    def _position(self) -> Any:
-        with self._store.snapshot():
-            generation = self._store.generations.current(NAME)
-            number = generation.number if generation else 0
-            return position(self._store), self._store.settings.get("words_space"), number
+            if self._view is None or not self._view.is_newest(self._store):
+                self._view = WordsView.newest(self._store)
+            return self._view
 
     def histogram(self, ref: QueryRef, view: WordsView) -> sparse.csr_array:
         """Words of one query picture."""
@@ -131,17 +123,22 @@ class SameObject:
         """Local features of a query picture: an item's from the store, others decoded anew."""
         from likewise.features.local import unpack  # heavy room: only where it is needed
 
-        if ref.kind == "item" and ref.crop is None:
-            content = self._store.items.contents().get(self._store.items.find(ref.value).id)
-            if content is not None:
-                return unpack(self._store.segments.read(LOCAL, [content])[0])
-        if ref not in self._described:
-            row = self._pictures.features(ref, (LOCAL,))[LOCAL]
+        content = None
+        if ref.kind == "item":
+            with self._store.snapshot(), contextlib.suppress(Damaged):  # then it is described anew
+                item = self._store.items.find(ref.value)
+                content = item.content
+                if ref.crop is None and item.id in self._store.items.contents([item.id]):
+                    return unpack(self._store.segments.read(LOCAL, [content])[0])
+        key = ref, content  # another picture may have the name now
+        found = self._described.get(key)
+        if found is None:
+            found = unpack(self._pictures.features(ref, (LOCAL,))[LOCAL])
             with self._lock:
-                self._described[ref] = unpack(row)
+                self._described[key] = found
                 while len(self._described) > _KEPT:
                     self._described.pop(next(iter(self._described)))
-        return self._described[ref]
+        return found
 
     def serving(self, model: int | str | None, view: WordsView) -> tuple[WordTable, str]:
         """The table that ranks, and its name."""
@@ -194,7 +191,8 @@ class SameObject:
         view = self.view()
         if view.space is None or not len(view):
             note = "No picture of this collection has local features, or none is indexed yet."
-            return Answer([], notes=(note,), seconds=time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            return Answer([], notes=(note,), seconds=seconds, degraded=view.degraded)
         table, name = self.serving(model, view)
         parts, notes = [], []
         for example in query.examples:
@@ -232,8 +230,13 @@ class SameObject:
 
         wanted = next((e.ref for e in query.examples if e.weight > 0), query.examples[0].ref)
         asked = self._local(wanted)
-        live = self._store.items.contents()
-        first = [r for r in results[:check] if r.item in live]
-        rows = self._store.segments.read(LOCAL, [live[r.item] for r in first])
-        count = {r.item: inliers(asked, unpack(row)) for r, row in zip(first, rows)}
+        with self._store.snapshot():
+            live = self._store.items.contents([r.item for r in results[:check]])
+            first = [r for r in results[:check] if r.item in live]
+            sound, rows = self._store.segments.sound(
+                np.array([live[r.item] for r in first], np.int64),
+                lambda contents: self._store.segments.read(LOCAL, contents),
+            )
+        there = [r for r, well in zip(first, sound) if well]
+        count = {r.item: inliers(asked, unpack(row)) for r, row in zip(there, rows)}
         return [replace(r, inliers=count.get(r.item)) for r in results]

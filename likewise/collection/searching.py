@@ -50,7 +50,7 @@ class QueryPictures:
         self._store, self._folder = store, folder
         self._describers: dict[tuple[str, ...], Describer] = {}
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, QueryRef], FloatArray] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, QueryRef, int | None], FloatArray] = OrderedDict()
         self._uploads: dict[str, bytes] = {}
 
     def locate(self, picture: Any, crop: Crop | None = None) -> QueryRef:
@@ -106,11 +106,14 @@ class QueryPictures:
         """The picture vector of one query picture."""
         if snapshot.plain is None:
             raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
-        if ref.kind == "item" and ref.crop is None:
-            item = self._store.items.find(ref.value).id
-            own: FloatArray = snapshot.codes([item])[0]
-            return own
-        key = (snapshot.plain.space.fingerprint, ref)
+        content = None
+        if ref.kind == "item":
+            item = self._store.items.find(ref.value)
+            if ref.crop is None:
+                own: FloatArray = snapshot.codes([item.id])[0]
+                return own
+            content = item.content  # another picture may have the name by now
+        key = (snapshot.plain.space.fingerprint, ref, content)
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)

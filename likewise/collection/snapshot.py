@@ -9,16 +9,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from likewise.collection.building import current_space, encode_items
+from likewise.collection.building import current_space, encode_sound
+from likewise.collection.views import View
 from likewise.index.flat import FlatIndex
 from likewise.learners.plain import Plain
 from likewise.store import Generation, Store
-from likewise.types import DataProblem, FloatArray, Hits, IdArray, Index, NotFound, Surrogate
+from likewise.types import (
+    BadInput,
+    DataProblem,
+    FloatArray,
+    Hits,
+    IdArray,
+    Index,
+    NotFound,
+    Surrogate,
+)
 
 if TYPE_CHECKING:
     from likewise.learners.marks import Background
@@ -28,91 +37,47 @@ SAMPLE = 1_000
 """Pictures whose scores tell how far a surrogate spreads."""
 
 
-@dataclass(frozen=True)
-class Position:
-    """What decides whether a snapshot is still the newest."""
-
-    space: str
-    generation: int
-    segment: int
-    items: tuple[int, int, int, int]
-
-
-def position(store: Store) -> Position:
-    """Where the catalogue stands now."""
-    with store.snapshot() as db:
-        items = db.execute(
-            "SELECT COUNT(*), COALESCE(MAX(id), 0), COALESCE(SUM(removed IS NOT NULL), 0), "
-            "COALESCE(SUM(content), 0) FROM items"
-        ).fetchone()
-        generation = store.generations.current()
-        return Position(
-            store.settings.get("space") or "",
-            generation.number if generation else 0,
-            store.segments.last(),
-            tuple(items),
-        )
-
-
-class Snapshot:
+class Snapshot(View):
     """Items that can be found, their codes, and the index over them.
 
     Attributes
     ----------
     plain
         The plain similarity of the space; None while nothing is embedded.
-    generation
-        Number of the index generation that answers, 0 for none.
-    degraded
-        One sentence where the answer does not come from a complete index; else empty.
     """
 
+    answers_unchecked = True
+
     def __init__(self, store: Store) -> None:
-        with store.snapshot():
-            self.position = position(store)
-            self.plain: Plain | None = current_space(store)
-            live = store.items.contents()
-            found = store.generations.current()
+        self.plain: Plain | None = current_space(store)
+        live = store.items.contents()
         self.ids: IdArray = np.fromiter(live.keys(), dtype=np.int64, count=len(live))
         contents = np.fromiter(live.values(), dtype=np.int64, count=len(live))
-        self.generation, self.degraded = 0, ""
-        self._index: Index | None = None
+        self._faiss: Index | None = None
+        self._rows = self._row_contents = np.zeros(0, np.int64)
         self._codes: FloatArray = np.zeros((0, self.dim), np.float32)
-        rows = np.zeros(0, np.int64)
-        row_contents = np.zeros(0, np.int64)
-        if self.plain is not None and found is not None:
-            reason = store.generations.unusable(found, self.plain.space.fingerprint)
-            if not reason:
-                try:
-                    rows, row_contents = self._load(found)
-                except DataProblem as error:
-                    reason = str(error)
-            if reason:
-                self.degraded = f"{reason} Answers are exact meanwhile; index again to rebuild it."
+        super().__init__(store, self.space)
         self._background: Background | None = None
         self._sample: FloatArray | None = None
+        self._flat: Index | None = None
         self._lock = threading.Lock()
-        self._arrange(store, rows, row_contents, contents)
+        self._arrange(store, contents)
 
-    def _load(self, generation: Generation) -> tuple[IdArray, IdArray]:
-        assert self.plain is not None
-        codes = np.load(generation.folder / "codes.npy", mmap_mode="r")
-        rows = np.load(generation.folder / "ids.npy")
-        contents = np.load(generation.folder / "contents.npy")
-        space = self.plain.space.fingerprint
-        if generation.kind == "faiss":
+    def _load(self, found: Generation) -> None:
+        rows = np.load(found.folder / "ids.npy")
+        contents = np.load(found.folder / "contents.npy")
+        codes = np.load(found.folder / "codes.npy", mmap_mode="r")
+        if codes.dtype != np.float32 or codes.shape != (len(rows), self.dim):
+            raise DataProblem(f"File codes.npy of index generation {found.number} is damaged.")
+        if found.kind == "faiss" and self.check is None:
             from likewise.index.faiss import FaissIndex
 
-            self._index = FaissIndex.load(generation.folder / "faiss")
-        elif len(rows):
-            self._index = FlatIndex.build(codes, rows, space=space)
-        self._codes, self.generation = codes, generation.number
-        return rows, contents
+            self._faiss = FaissIndex.load(found.folder / "faiss", compared=True)
+        self._rows, self._row_contents, self._codes = rows, contents, np.asarray(codes)
 
-    def _arrange(
-        self, store: Store, rows: IdArray, row_contents: IdArray, contents: IdArray
-    ) -> None:
+    def _arrange(self, store: Store, contents: IdArray) -> None:
         """Set apart rows that are stale and items that are not in the generation yet."""
+        rows, row_contents = self._rows, self._row_contents
         place = np.searchsorted(rows, self.ids)
         place[place >= len(rows)] = 0
         if len(rows):
@@ -128,14 +93,18 @@ class Snapshot:
         self._fresh: Index | None = None
         self._fresh_codes = np.zeros((0, self.dim), np.float32)
         self._fresh_of: dict[int, int] = {}
-        if self.plain is None or not len(fresh):
-            return
-        parts = list(encode_items(store, self.plain.space, fresh_contents))
-        self._fresh_codes = np.concatenate(parts)
-        self._fresh_of = dict(zip(fresh.tolist(), range(len(fresh))))
-        self._fresh = FlatIndex.build(self._fresh_codes, fresh, space=self.plain.space.fingerprint)
-        if not self.generation and not self.degraded:
-            self.degraded = f"No index is built yet; {len(fresh):,} pictures were scanned exactly."
+        self.left_out = 0
+        if self.plain is not None and len(fresh):
+            sound, self._fresh_codes = encode_sound(store, self.plain.space, fresh_contents)
+            fresh, self.left_out = fresh[sound], int((~sound).sum())
+        if len(fresh):
+            self._fresh_of = dict(zip(fresh.tolist(), range(len(fresh))))
+            self._fresh = FlatIndex.build(self._fresh_codes, fresh, space=self.space)
+            if not self.generation and not self.degraded:
+                self.degraded = (
+                    f"No index is built yet; {len(fresh):,} pictures were scanned exactly."
+                )
+        self.degraded = f"{self.degraded} {store.segments.left_out(self.left_out)}".strip()
 
     kind: ClassVar[str] = "snapshot"
 
@@ -153,7 +122,8 @@ class Snapshot:
     @property
     def is_complete(self) -> bool:
         """Whether the generation holds exactly the items that can be found."""
-        return bool(self.generation) and self._fresh is None and not len(self._gone)
+        more = self._fresh is not None or self.left_out or len(self._gone)
+        return bool(self.generation) and self.check is None and not more
 
     @property
     def dim(self) -> int:
@@ -208,17 +178,32 @@ class Snapshot:
     def search(self, surrogate: Surrogate, k: int, *, among: IdArray | None = None) -> Hits:
         """The ``k`` best present items: the generation's and the fresh ones together."""
         found: list[Hits] = []
-        if self._index is not None and len(self._row_of):
+        if self._row_of:
+            index = self._index()
             if self._kept is not None:
                 allowed = self._kept if among is None else np.intersect1d(self._kept, among)
-                found.append(self._index.search(surrogate, k, among=allowed))
+                found.append(index.search(surrogate, k, among=allowed))
             else:
-                hits = self._index.search(surrogate, k + len(self._gone), among=among)
+                hits = index.search(surrogate, k + len(self._gone), among=among)
                 keep = ~np.isin(hits.ids, self._gone) if len(self._gone) else slice(None)
                 found.append(Hits(hits.ids[keep][:k], hits.scores[keep][:k]))
         if self._fresh is not None:
             found.append(self._fresh.search(surrogate, k, among=among))
         return best_of(found, k)
+
+    def _index(self) -> Index:
+        """What was published, or a scan of its codes: made when first searched, as it reads all."""
+        if self._faiss is not None:
+            return self._faiss
+        with self._lock:
+            if self._flat is None:
+                try:
+                    self._flat = FlatIndex.build(self._codes, self._rows, space=self.space)
+                except BadInput as error:
+                    raise DataProblem(
+                        f"Index generation {self.generation} is damaged: {error} Search again."
+                    ) from None
+            return self._flat
 
 
 def best_of(parts: list[Hits], k: int) -> Hits:

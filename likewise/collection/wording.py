@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from likewise.collection.snapshot import Position, Snapshot
+from likewise.collection.snapshot import Snapshot
 from likewise.features.text import TextVocabulary
 from likewise.index.flat import FlatIndex
 from likewise.store import Store
@@ -57,7 +57,7 @@ class WordsModel:
         self.similarity, self.title = similarity, title
         self.vocabulary = TextVocabulary.from_arrays(*similarity.vocabulary)
         self._lock = threading.Lock()
-        self._small: tuple[Position, Index] | None = None
+        self._small: tuple[tuple[int, int, bool], Index] | None = None
 
     def read(self, text: str, compact: Snapshot | None = None) -> Read:
         """A text as a surrogate of the static index, and of a compact one where asked for."""

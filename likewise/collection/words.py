@@ -17,11 +17,12 @@ import numpy as np
 from scipy import sparse
 
 from likewise.collection.ingest import COMMIT_EVERY, LOCAL, kept_as
+from likewise.collection.views import View
 from likewise.collection.workers import Task, describe
 from likewise.index.inverted import InvertedIndex
 from likewise.learners.word_table import WordTable
 from likewise.spaces import Words
-from likewise.store import Store
+from likewise.store import Generation, Store
 from likewise.types import DataProblem, FloatArray, Hits, IdArray, Progress, Surrogate
 
 if TYPE_CHECKING:
@@ -242,7 +243,9 @@ def build(store: Store) -> int:
     space = ensure_words(store)
     if space is None:
         return 0
-    view = WordsView(store)
+    view = WordsView.newest(store)
+    if view.left_out and store.segments.mend():
+        return build(store)
     if view.is_complete:
         return view.generation
     with store.snapshot():
@@ -257,8 +260,10 @@ def build(store: Store) -> int:
     return published.number
 
 
-class WordsView:
+class WordsView(View):
     """One consistent view of the collection's visual words; never changes.
+
+    The inverted file is exact and parsed as a whole, so opening waits until it was checked.
 
     Attributes
     ----------
@@ -268,51 +273,46 @@ class WordsView:
         Inverted file over the pictures that can be found, fresh ones included.
     ids, contents
         The item and the content of each row.
+    left_out
+        Pictures whose words are damaged.
     """
 
-    def __init__(self, store: Store) -> None:
-        with store.snapshot():
-            self.space = space_of(store)
-            live = store.items.contents()
-            words = store.segments.contents(NAME)
-            found = store.generations.current(NAME)
-        known = set(words.tolist()) if self.space is not None else set()
-        live = {item: content for item, content in live.items() if content in known}
-        self.generation, self.degraded, self.is_complete = 0, "", False
-        index, contents = None, np.zeros(0, np.int64)
-        if self.space is not None and found is not None:
-            reason = store.generations.unusable(found, self.space.fingerprint)
-            if not reason:
-                try:
-                    index = InvertedIndex.load(found.folder / "index")
-                    contents = np.load(found.folder / "contents.npy", allow_pickle=False)
-                    self.generation = found.number
-                except (DataProblem, ValueError, OSError) as error:
-                    reason = str(error)
-            if reason:
-                self.degraded = f"{reason} Answers are exact meanwhile; index again to rebuild it."
-        self._arrange(store, index, contents, live)
+    line = NAME
 
-    def _arrange(
-        self, store: Store, index: InvertedIndex | None, contents: IdArray, live: dict[int, int]
-    ) -> None:
+    def __init__(self, store: Store) -> None:
+        self.space = space_of(store)
+        self._loaded: tuple[InvertedIndex, IdArray] | None = None
+        super().__init__(store, "" if self.space is None else self.space.fingerprint)
+        live: dict[int, int] = {}
+        if self.space is not None:
+            known = set(store.segments.contents(NAME).tolist())
+            live = {i: c for i, c in store.items.contents().items() if c in known}
+        self._arrange(store, live)
+
+    def _load(self, found: Generation) -> None:
+        index = InvertedIndex.load(found.folder / "index", compared=True)
+        self._loaded = index, np.load(found.folder / "contents.npy", allow_pickle=False)
+
+    def _arrange(self, store: Store, live: dict[int, int]) -> None:
         """Take out rows that are stale, add pictures that are not in the generation yet."""
         width = self.space.dim if self.space is not None else 1
         print_ = self.space.fingerprint if self.space is not None else ""
-        if index is None:
-            index, contents = _empty(width, print_), contents[:0]
+        index, contents = self._loaded or (_empty(width, print_), np.zeros(0, np.int64))
         held = dict(zip(index.ids.tolist(), contents.tolist()))
         stale = [item for item, content in held.items() if live.get(item) != content]
         fresh = {i: c for i, c in live.items() if held.get(i) != c}
         self.is_complete = bool(self.generation) and not stale and not fresh
+        self.left_out = 0
         if stale:
             index = index.without(stale)
         if fresh and self.space is not None:
             ids = np.fromiter(fresh.keys(), dtype=np.int64, count=len(fresh))
             new = np.fromiter(fresh.values(), dtype=np.int64, count=len(fresh))
-            counts = counts_of(store, new, self.space.words)
-            codes = self.space.encode(counts)
+            words = self.space.words
+            sound, counts = store.segments.sound(new, lambda part: counts_of(store, part, words))
+            codes, ids, self.left_out = self.space.encode(counts), ids[sound], int((~sound).sum())
             index = index.added(codes, ids) if len(index) else _built(self.space, codes, ids)
+        self.degraded = f"{self.degraded} {store.segments.left_out(self.left_out)}".strip()
         self.index = index
         self.ids = index.ids
         self.contents = np.array([live[i] for i in self.ids.tolist()], dtype=np.int64)

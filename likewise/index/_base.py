@@ -206,7 +206,7 @@ class BaseIndex(ABC):
         write_folder(Path(folder), manifest, {"ids.npy": array_writer(self._ids), **writers})
 
     @classmethod
-    def load(cls, folder: str | Path, mmap: bool = True) -> Self:
+    def load(cls, folder: str | Path, mmap: bool = True, *, compared: bool = False) -> Self:
         """The index that was saved in a folder.
 
         Parameters
@@ -215,13 +215,15 @@ class BaseIndex(ABC):
             What was handed to :meth:`save`.
         mmap
             Whether large arrays stay on disk and are read as they are needed.
+        compared
+            Whether the caller has compared every checksum already.
 
         Raises
         ------
         DataProblem
             When a file is missing or a checksum does not agree.
         """
-        saved = SavedFolder(folder, cls.kind, mmap=mmap)
+        saved = SavedFolder(folder, cls.kind, mmap=mmap, compared=compared)
         common = {
             "ids": saved.array("ids.npy"),
             "dim": saved.manifest["dim"],

@@ -34,15 +34,17 @@ class Watched(Collection):
         self._making = threading.Lock()
         self._not_before = 0.0
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self, *, checked: bool = True) -> Snapshot:
         """The latest snapshot that is ready."""
         held = self._held
-        return held if held is not None else self.refresh()
+        if held is None or (held.check is not None and (checked or held.check.is_over)):
+            return self.refresh(checked=checked)
+        return held
 
-    def refresh(self) -> Snapshot:
+    def refresh(self, *, checked: bool = False) -> Snapshot:
         """Make a snapshot of what is there now, and let searches use it."""
         started = time.monotonic()
-        self._held = super().snapshot()
+        self._held = super().snapshot(checked=checked)
         now = time.monotonic()
         self._not_before = now + max(PAUSE, SHARE * (now - started))
         return self._held

@@ -1,6 +1,7 @@
 """The single record of what is true: catalogue, vector segments, generations, models, jobs."""
 
 from likewise.store.backup import backup, restore
+from likewise.store.checks import Check
 from likewise.store.contents import Pending, Result
 from likewise.store.doctor import Fact, doctor
 from likewise.store.filters import STATES, Filter
@@ -19,6 +20,7 @@ from likewise.store.verify import Finding, verify
 __all__ = [
     "STATES",
     "Activation",
+    "Check",
     "Comparison",
     "Described",
     "Fact",

@@ -21,6 +21,7 @@ import numpy as np
 
 from likewise.store import migrations
 from likewise.store.files import plain_errors
+from likewise.store.open_files import spare
 from likewise.types import BadInput, DataProblem, NotFound
 
 NAME = "catalogue.sqlite"
@@ -48,6 +49,7 @@ class Catalogue:
         self._pool_lock, self._write_lock = threading.Lock(), threading.RLock()
         self._after: list[Callable[[], None]] = []
         self._undo: list[Callable[[], None]] = []
+        self._undone = 0
         self._writer: sqlite3.Connection | None = None
         self._fixed = False  # whether the folder cannot be written, so that nothing changes
         with plain_errors(folder):
@@ -108,6 +110,7 @@ class Catalogue:
             name = error.sqlite_errorname
             if not name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
                 raise
+            spare(3)  # too many open files are no reason to read it as if nothing changed
         # Where the folder cannot be written SQLite cannot make its shared-memory file.
         # If no log is waiting the file is complete in itself and may be read as it is.
         log = self.path.with_name(NAME + "-wal")
@@ -190,12 +193,22 @@ class Catalogue:
                 action()
 
     def _roll_back(self, db: sqlite3.Connection) -> None:
+        self._undone += 1
         if db.in_transaction:  # SQLite has rolled back by itself where the disk was full
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
         for action in self._undo:
             with contextlib.suppress(OSError):
                 action()
+
+    def changes(self) -> tuple[int, int]:
+        """What is the same only while everything that can be found is: the counter of changes.
+
+        The second number counts transactions of this process that were undone: they take the
+        first one back, and what was read inside them must not be taken for what comes next.
+        """
+        with self.reading() as db:
+            return int(db.execute("SELECT number FROM changes").fetchone()[0]), self._undone
 
     def after_commit(self, action: Callable[[], None]) -> None:
         """Do something once the current transaction is on the disk."""

@@ -8,7 +8,7 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from likewise.store import catalogue, lock
+from likewise.store import catalogue, lock, open_files
 from likewise.types import Busy, DataProblem
 
 _LITTLE_ROOM = 1 << 30
@@ -33,7 +33,13 @@ def doctor(folder: str | os.PathLike[str]) -> list[Fact]:
     ground = path
     while not ground.exists() and ground != ground.parent:
         ground = ground.parent
-    return [_sqlite(sqlite3.sqlite_version_info), _room(ground), _permission(ground), _writer(path)]
+    return [
+        _sqlite(sqlite3.sqlite_version_info),
+        _room(ground),
+        _permission(ground),
+        _open_files(open_files.limit()),
+        _writer(path),
+    ]
 
 
 def is_mended(version: tuple[int, ...]) -> bool:
@@ -73,6 +79,18 @@ def _permission(ground: Path) -> Fact:
         f"{ground} cannot be written",
         False,
         "Change its permissions or choose another data folder; searching still works.",
+    )
+
+
+def _open_files(limit: tuple[int, int] | None) -> Fact:
+    if limit is None:
+        return Fact("open files", "as many as wanted", True)
+    soft, hard = limit
+    text = f"{soft:,} at once" + (f", up to {hard:,} if asked for" if hard > soft else "")
+    if max(soft, hard) >= open_files.ENOUGH:
+        return Fact("open files", text, True)
+    return Fact(
+        "open files", text, False, "Allow more with «ulimit -n 4096» before starting likewise."
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from likewise.store.open_files import TOO_MANY, spare, too_many
 from likewise.types import Busy, DataProblem
 
 TEMPORARY = ".tmp-"
@@ -133,6 +134,23 @@ def read_checked(path: Path, sha256: str, what: str) -> bytes:
     return data
 
 
+_SEAL = b"likewise sha256\0"
+
+
+def sealed(data: bytes) -> list[bytes]:
+    """A file of a cache and its checksum behind it, in chunks to be written."""
+    return [data, _SEAL, hashlib.sha256(data).digest()]
+
+
+def unsealed(data: bytes, *, older: bool = False) -> bytes | None:
+    """What :func:`sealed` was given, None where it is damaged; ``older`` takes files without."""
+    end = len(data) - 32
+    if data[end - len(_SEAL) : end] != _SEAL:
+        return data if older else None
+    kept = data[: end - len(_SEAL)]
+    return kept if hashlib.sha256(kept).digest() == data[end:] else None
+
+
 def remove_file(path: Path) -> None:
     """Remove a file that may be gone already."""
     with contextlib.suppress(FileNotFoundError):
@@ -171,6 +189,8 @@ def plain_errors(folder: Path) -> Iterator[None]:
 
 
 def _of_system(error: OSError, folder: Path) -> DataProblem | None:
+    if error.errno in TOO_MANY:
+        return too_many()
     if error.errno in _NO_ROOM:
         return _full(folder)
     if error.errno in _NO_PERMISSION:
@@ -186,6 +206,11 @@ def _of_sqlite(error: sqlite3.Error, folder: Path) -> DataProblem | Busy:
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC")):
         return _full(folder)
+    if name.startswith("SQLITE_CANTOPEN"):
+        try:
+            spare(3)  # the file, its log, their shared memory
+        except OSError as no_more:
+            return _of_system(no_more, folder) or _read_only(folder)
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return _read_only(folder)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):

@@ -2,8 +2,8 @@
 
 A generation is a folder of files that an index wrote, and a manifest with the checksum of
 each.  It becomes visible by a rename and one transaction.  Before an index parses a byte
-of it, every checksum is compared; a generation that does not match is reported with its
-reason and never served.
+of it, every checksum is compared (:mod:`likewise.store.checks`); a generation that does not
+match is reported with its reason and never served.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.store.catalogue import Catalogue
+from likewise.store.checks import MANIFEST, Check, check, remember
 from likewise.store.files import (
     TEMPORARY,
     make_folder,
@@ -32,7 +33,6 @@ from likewise.store.files import (
 from likewise.types import BadInput
 
 FOLDER = "generations"
-MANIFEST = "manifest.json"
 KEEP = 2
 """A reader that has just looked up the newest may still be opening its files when the next
 appears, so the one before stays."""
@@ -98,13 +98,14 @@ class Generations:
             The newest segment it covers (:meth:`Segments.last` when its reading began).
         """
         with plain_errors(self._catalogue.folder):
-            manifest = _write_manifest(aside, space, kind)
+            files, manifest = _write_manifest(aside, space, kind)
             with self._catalogue.transaction() as db:
                 number = self._next()
                 target = self.folder / f"{number:06d}"
                 self._catalogue.on_rollback(lambda: shutil.rmtree(target, ignore_errors=True))
                 aside.rename(target)
                 sync_folder(self.folder)
+                remember(target, files)
                 db.execute(
                     "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (number, line, kind, space, segment, items, manifest,
@@ -122,36 +123,19 @@ class Generations:
         found = [g for g in self.all() if g.line == line]
         return found[-1] if found else None
 
-    def unusable(self, generation: Generation, space: str, *, every_byte: bool = False) -> str:
+    def check(self, generation: Generation, space: str, *, again: bool = False) -> Check:
+        """Compare a generation with its checksums; see :func:`likewise.store.checks.check`."""
+        if generation.space != space:
+            other = f"Index generation {generation.number} was built for another space."
+            return Check().end(other)
+        return check(generation.folder, generation.number, generation.manifest, again=again)
+
+    def unusable(self, generation: Generation, space: str, *, again: bool = False) -> str:
         """Why a generation must not be served, as a sentence; empty where it may be.
 
-        A file that still has the size and time of the moment it was published is taken at its
-        word, so that a large collection opens at once; any other is read and checked against
-        its checksum.  With ``every_byte`` all are read.
+        With ``again`` every file is read, also those that this process has compared before.
         """
-        if generation.space != space:
-            return f"Index generation {generation.number} was built for another space."
-        path = generation.folder / MANIFEST
-        try:
-            if sha256_of(path) != generation.manifest:
-                return f"The manifest of index generation {generation.number} is damaged."
-            listed = json.loads(path.read_bytes())["files"]
-            present = _files(generation.folder) - {MANIFEST}
-            if present != set(listed):
-                name = sorted(present ^ set(listed))[0]
-                return f"Index generation {generation.number} has one file too many or few: {name}."
-            for name, (size, sha256, *written) in listed.items():
-                file = generation.folder / name
-                now = file.stat()
-                untouched = written == [now.st_mtime_ns] and _settled(now.st_mtime_ns)
-                if now.st_size == size and untouched and not every_byte:
-                    continue
-                if now.st_size != size or sha256_of(file) != sha256:
-                    return f"File {name} of index generation {generation.number} is damaged."
-        except FileNotFoundError as error:
-            name = Path(str(error.filename)).name
-            return f"File {name} of index generation {generation.number} is missing."
-        return ""
+        return self.check(generation, space, again=again).wait()
 
     def withdraw(self, line: str | None = None) -> None:
         """Take back every generation (of one line), so that answers are exact until a rebuild."""
@@ -192,28 +176,18 @@ class Generations:
             return int(row.fetchone()[0])
 
 
-def _settled(written_ns: int) -> bool:
-    """Whether a time of writing is old enough to tell two writings apart on a coarse clock."""
-    return time.time_ns() - written_ns > 2 * 10**9
-
-
-def _files(folder: Path) -> set[str]:
-    return {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
-
-
-def _write_manifest(aside: Path, space: str, kind: str) -> str:
-    files: dict[str, tuple[int, str, int]] = {}
+def _write_manifest(aside: Path, space: str, kind: str) -> tuple[dict[str, tuple[int, str]], str]:
+    files: dict[str, tuple[int, str]] = {}
     for path in sorted(p for p in aside.rglob("*") if p.is_symlink() or not p.is_dir()):
         name = path.relative_to(aside).as_posix()
         if path.is_symlink() or name == MANIFEST:
             raise BadInput(f"An index generation is a folder of plain files; {name} is not one.")
         with open(path, "rb+") as file:
             sync_file(file.fileno())
-        now = path.stat()
-        files[name] = (now.st_size, sha256_of(path), now.st_mtime_ns)
+        files[name] = (path.stat().st_size, sha256_of(path))
     for folder in sorted({aside / Path(name).parent for name in files}):
         sync_folder(folder)
     if not files:
         raise BadInput("An index generation needs at least one file; let the index save itself.")
     text = json.dumps({"format": 1, "space": space, "kind": kind, "files": files}, indent=1)
-    return write_file(aside / MANIFEST, [text.encode()])[0]
+    return files, write_file(aside / MANIFEST, [text.encode()])[0]

@@ -1,4 +1,5 @@
-"""Maps of the collection and their pages of small pictures: a cache, whole or absent.
+"""Maps of the collection and their pages of small pictures: a cache, whole or absent: one
+that does not match its checksum is made again.
 
 A map is named by what it was made from, a page by what it shows, so neither ever changes;
 the newest map is kept, and the pages that it names.
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.store.arrays import Arrays, pack, unpack
-from likewise.store.files import TEMPORARY, remove_file, write_file
+from likewise.store.files import TEMPORARY, remove_file, sealed, unsealed, write_file
 from likewise.types import BadInput, DataProblem
 
 FOLDER = "maps"
@@ -29,7 +30,7 @@ class Maps:
     def put(self, name: str, arrays: Mapping[str, Any], card: Mapping[str, Any]) -> None:
         """Keep a map instead of the one before."""
         path = self._path(name, "map")
-        write_file(path, [pack(arrays, card)], durable=False)
+        write_file(path, sealed(pack(arrays, card)), durable=False)
         for other in self.folder.glob("*.map"):
             if other != path:
                 remove_file(other)
@@ -38,7 +39,7 @@ class Maps:
         """Name, arrays and card of the newest map; None where it has to be made (again)."""
         for path in self.folder.glob("*.map"):
             try:
-                arrays, card = unpack(path.read_bytes(), "the map")
+                arrays, card = unpack(unsealed(path.read_bytes()) or b"", "the map")
             except (FileNotFoundError, DataProblem):
                 continue
             return path.stem, arrays, card
@@ -46,16 +47,14 @@ class Maps:
 
     def put_page(self, name: str, data: bytes) -> None:
         """Keep a page."""
-        write_file(self._path(name, "jpg"), [data], durable=False)
+        write_file(self._path(name, "jpg"), sealed(data), durable=False)
 
     def page(self, name: str) -> bytes | None:
         """A page, or None where it has to be made (again)."""
         try:
-            data = self._path(name, "jpg").read_bytes()
+            return unsealed(self._path(name, "jpg").read_bytes())
         except FileNotFoundError:
             return None
-        # A power cut may leave an unsynced file empty; it then counts as absent.
-        return data if data[:2] == b"\xff\xd8" else None
 
     def keep_pages(self, names: Iterable[str]) -> None:
         """Remove the pages that are not among these."""

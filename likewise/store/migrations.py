@@ -217,7 +217,41 @@ POSITIONS = """
 ALTER TABLE judgements ADD COLUMN position INTEGER NOT NULL DEFAULT 0;
 """
 
-STEPS: tuple[str, ...] = (ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD)
+SUMS = """
+ALTER TABLE segments ADD COLUMN sums BLOB NOT NULL DEFAULT x'';
+CREATE TABLE set_aside (content INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE);
+"""
+
+
+def _counted(table: str, columns: str, only: str = "1") -> str:
+    """Triggers that raise the counter with every row that comes, goes or is another afterwards."""
+    differs = " OR ".join(f"old.{name} IS NOT new.{name}" for name in columns.split(", "))
+    raised = "BEGIN UPDATE changes SET number = number + 1; END;"
+    return f"""
+CREATE TRIGGER {table}_in AFTER INSERT ON {table}
+    WHEN {only.format("new")} {raised}
+CREATE TRIGGER {table}_out AFTER DELETE ON {table}
+    WHEN {only.format("old")} {raised}
+CREATE TRIGGER {table}_other AFTER UPDATE OF {columns} ON {table}
+    WHEN {only.format("new")} AND ({differs}) {raised}
+"""
+
+
+# One number that stays the same only while what can be found stays the same.  Triggers raise it,
+# so that no writer can forget to.
+CHANGES = f"""
+CREATE TABLE changes (number INTEGER NOT NULL);
+INSERT INTO changes VALUES (0);
+{_counted("items", "path, content, problem, removed")}
+{_counted("contents", "segment, problem")}
+{_counted("segments", "file, layout, contents")}
+{_counted("generations", "line, space, segment, manifest")}
+{_counted("settings", "value", "{0}.name IN ('space', 'weights', 'vocabulary', 'words_space')")}
+"""
+
+STEPS: tuple[str, ...] = (
+    ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES,
+)  # fmt: skip
 
 
 def version_of(db: sqlite3.Connection) -> int:

@@ -1,13 +1,16 @@
 """The file of a segment: ids, raw matrices, and a footer that says where each lies.
 
-Little-endian throughout; every matrix begins at a multiple of 64 bytes, so that it can be
-mapped into memory as it is.
+Little-endian throughout; every matrix begins at a multiple of 64 bytes.  A file is open only
+while rows are read from it, so that any number of segments costs no descriptors, and every
+piece of 64 KiB that is read is compared with its checksum first.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.types import DataProblem, FloatArray, IdArray
+from likewise.types import BadInput, DataProblem, FloatArray, IdArray, as_matrix
 
 MAGIC = b"LWSEG001"
 KINDS: dict[str, np.dtype[Any]] = {
@@ -23,6 +26,9 @@ KINDS: dict[str, np.dtype[Any]] = {
     "float32": np.dtype("<f4"),
     "uint8": np.dtype("u1"),
 }
+PIECE = 1 << 16
+"""Bytes that have a checksum of their own."""
+_SPAN = 64 * PIECE  # read at once
 _ALIGN = 64
 
 
@@ -34,28 +40,86 @@ class Place:
     dim: int
     offset: int
 
+    @property
+    def width(self) -> int:
+        """Bytes of one row."""
+        return self.dim * KINDS[self.dtype].itemsize
 
-def lay_out(ids: IdArray, matrices: Mapping[str, FloatArray]) -> tuple[dict[str, Place], list[Any]]:
-    """The bytes of a segment in order, and where each block will lie."""
-    chunks: list[Any] = [ids.astype("<i8").tobytes()]
+
+def as_kept(name: str, x: Any, rows: int, dim: int | None, dtype: str) -> FloatArray:
+    """The vectors of a block as a file keeps them, if that loses nothing that matters."""
+    if dtype not in KINDS:
+        raise BadInput(f"Vectors are kept as float16 or float32, or as uint8, not {dtype}.")
+    matrix = as_matrix(x, dim=dim, name=f"{name} vectors")
+    if len(matrix) != rows:
+        raise BadInput(f"Block {name} has {len(matrix)} rows for {rows} contents.")
+    if dtype == "uint8":
+        if matrix.size and not ((matrix >= 0) & (matrix <= 255) & (matrix % 1 == 0)).all():
+            raise BadInput(f"The {name} vectors are no bytes: whole numbers from 0 to 255.")
+        return np.ascontiguousarray(matrix, dtype=KINDS[dtype])
+    largest = float(np.finfo(KINDS[dtype]).max)
+    if np.abs(matrix).max(initial=0) > largest:
+        raise BadInput(
+            f"The {name} vectors hold numbers above {largest:g}, more than {dtype} can keep."
+        )
+    return np.ascontiguousarray(matrix, dtype=KINDS[dtype])
+
+
+def lay_out(contents: int, kinds: Mapping[str, tuple[str, int]]) -> dict[str, Place]:
+    """Where blocks of a dtype and dimension each will lie in a file of so many contents."""
     places: dict[str, Place] = {}
-    offset = len(chunks[0])
-    for name, matrix in matrices.items():
-        gap = -offset % _ALIGN
-        data = matrix.tobytes()
-        chunks += [b"\0" * gap, data]
-        offset += gap
-        places[name] = Place(matrix.dtype.name, matrix.shape[1], offset)
-        offset += len(data)
-    footer = json.dumps(
-        {
-            "format": 1,
-            "contents": len(ids),
-            "blocks": {name: vars(place) for name, place in places.items()},
-        }
-    ).encode()
-    chunks += [footer, len(footer).to_bytes(8, "little"), MAGIC]
-    return places, chunks
+    offset = 8 * contents
+    for name, (dtype, dim) in kinds.items():
+        offset += -offset % _ALIGN
+        places[name] = Place(dtype, dim, offset)
+        offset += contents * places[name].width
+    return places
+
+
+def bytes_of(
+    ids: IdArray, places: Mapping[str, Place], rows: Callable[[str], Iterable[NDArray[Any]]]
+) -> Iterator[bytes]:
+    """The bytes of a segment in order; ``rows`` gives those of a block, matrix by matrix."""
+    offset = 8 * len(ids)
+    yield ids.astype("<i8").tobytes()
+    for name, place in places.items():
+        yield b"\0" * (place.offset - offset)
+        for matrix in rows(name):
+            yield matrix.tobytes()
+        offset = place.offset + len(ids) * place.width
+    blocks = {name: vars(place) for name, place in places.items()}
+    footer = json.dumps({"format": 1, "contents": len(ids), "blocks": blocks}).encode()
+    yield footer + len(footer).to_bytes(8, "little") + MAGIC
+
+
+def summed(chunks: Iterable[bytes], sums: list[int]) -> Iterator[bytes]:
+    """Pass bytes on, and put the checksum of every piece of them into ``sums``."""
+    filled = 0
+    for chunk in chunks:
+        view = memoryview(chunk)
+        while len(view):
+            part, view = view[: PIECE - filled], view[PIECE - filled :]
+            if not filled:
+                sums.append(0)
+            sums[-1] = zlib.crc32(part, sums[-1])
+            filled = (filled + len(part)) % PIECE
+        yield chunk
+
+
+def as_bytes(sums: Iterable[int]) -> bytes:
+    """Checksums as the catalogue keeps them."""
+    return np.array(list(sums), dtype="<u4").tobytes()
+
+
+def sums_of(path: Path, sha256: str) -> bytes:
+    """The checksums of a file that was written before they were kept, if its SHA-256 is right."""
+    digest, sums = hashlib.sha256(), list[int]()
+    with open(path, "rb") as file:
+        for chunk in summed(iter(lambda: file.read(_SPAN), b""), sums):
+            digest.update(chunk)
+    if digest.hexdigest() != sha256:
+        raise DataProblem("does not match its checksum")
+    return as_bytes(sums)
 
 
 def read_footer(path: Path) -> dict[str, Any]:
@@ -71,11 +135,41 @@ def read_footer(path: Path) -> dict[str, Any]:
         return dict(json.loads(file.read(length)))
 
 
-def map_block(path: Path, place: Place, rows: int, size: int) -> NDArray[Any]:
-    """One block of a file as a matrix in memory that is read from the disk when it is used."""
-    if path.stat().st_size != size:
-        raise DataProblem(f"Segment {path.name} is cut short; restore it from a backup.")
-    shape, kind = (rows, place.dim), KINDS[place.dtype]
-    if not place.dim:
-        return np.zeros(shape, kind)
-    return np.memmap(path, kind, "r", place.offset, shape)
+def check_file(path: Path, size: int, sums: bytes) -> None:
+    """Compare every piece of a file with its checksum."""
+    read_rows(path, Place("uint8", 1, 0), np.arange(0, size, PIECE), size, sums)
+
+
+def read_rows(path: Path, place: Place, rows: IdArray, size: int, sums: bytes) -> NDArray[Any]:
+    """Rows of a block, in the order given; raises where a piece that holds one is damaged."""
+    out = np.empty((len(rows), place.dim), KINDS[place.dtype])
+    with open(path, "rb", buffering=0) as file:
+        if file.seek(0, 2) != size:
+            raise DataProblem("is cut short")
+        if not out.size:
+            return out
+        order = np.argsort(rows, kind="stable")
+        starts = place.offset + rows[order] * place.width
+        apart = (np.diff(starts) > place.width + PIECE) | (np.diff(starts // _SPAN) > 0)
+        for part in np.split(order, np.flatnonzero(apart) + 1):
+            low, high = int(rows[part[0]]), int(rows[part[-1]]) + 1
+            begin = place.offset + low * place.width
+            first = begin // PIECE
+            last = (place.offset + high * place.width - 1) // PIECE + 1
+            data = _pieces(file, first, last, sums)
+            matrix = np.frombuffer(
+                data, out.dtype, (high - low) * place.dim, begin - first * PIECE
+            ).reshape(-1, place.dim)
+            out[part] = matrix[rows[part] - low]
+    return out
+
+
+def _pieces(file: Any, first: int, last: int, sums: bytes) -> bytes:
+    """The bytes of some neighbouring pieces, each compared with its checksum."""
+    file.seek(first * PIECE)
+    data: bytes = file.read((last - first) * PIECE)
+    view = memoryview(data)
+    found = [zlib.crc32(view[at : at + PIECE]) for at in range(0, len(data), PIECE)]
+    if as_bytes(found) != sums[4 * first : 4 * last]:
+        raise DataProblem("does not match its checksums")
+    return data

@@ -2,58 +2,59 @@
 
 A segment is one file for one batch of contents: the ids of the contents, then one raw
 little-endian matrix for each block of features, a JSON footer that says where each lies, its
-length and a magic word.  It is never changed; purging writes a new file without the rows
-and removes the old one after the commit that names the new one.
+length and a magic word.  It is never changed; purging and merging write a new file and remove
+the old ones after the commit that names the new one.
+
+A segment that does not match its checksums never answers: reading raises, and the writer sets
+it aside, so that its contents wait to be described anew.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.store.catalogue import AMONG, Catalogue, id_list
 from likewise.store.files import remove_file, sweep, write_file
-from likewise.store.segment_file import KINDS, Place, lay_out, map_block
-from likewise.types import BadInput, DataProblem, FloatArray, IdArray, NotFound, as_matrix
+from likewise.store.open_files import TOO_MANY, too_many
+from likewise.store.segment_file import (
+    as_bytes,
+    as_kept,
+    bytes_of,
+    check_file,
+    lay_out,
+    read_rows,
+    summed,
+    sums_of,
+)
+from likewise.store.segment_map import (
+    EMPTY,
+    ENOUGH,
+    Map,
+    Segment,
+    locate,
+    maps_of,
+    newest,
+    segment_of,
+    small_runs,
+)
+from likewise.types import BadInput, Damaged, DataProblem, IdArray, NotFound
 
 FOLDER = "segments"
 _CHANGES = "segments.changes"
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A row of the catalogue: one file, its contents and the blocks it holds."""
-
-    id: int
-    file: str
-    sha256: str
-    size: int
-    contents: IdArray
-    blocks: Mapping[str, Place]
-
-
-@dataclass(frozen=True)
-class _Map:
-    """Of one block: contents in order, and for each the segment and row of its vector."""
-
-    contents: IdArray
-    segment: IdArray
-    row: IdArray
-    dim: int
-    dtype: str
-
-
-_EMPTY = np.zeros(0, dtype=np.int64)
+_TRIES = 5
+_Made = TypeVar("_Made")
 
 
 class Segments:
@@ -64,8 +65,8 @@ class Segments:
         self._lock = threading.Lock()
         self._version = "unknown"
         self._segments: dict[int, Segment] = {}
-        self._maps: dict[str, _Map] = {}
-        self._open: dict[tuple[str, str], NDArray[Any]] = {}
+        self._maps: dict[str, Map] = {}
+        self._sums: dict[str, bytes] = {}  # by file, of segments that have none in the catalogue
 
     # -- writing ----------------------------------------------------------------
 
@@ -99,7 +100,7 @@ class Segments:
         dims = self._dims()
         kinds = dict.fromkeys(blocks, dtype) if isinstance(dtype, str) else dtype
         matrices = {
-            name: _checked(name, x, len(ids), dims.get(name), kinds.get(name, "float32"))
+            name: as_kept(name, x, len(ids), dims.get(name), kinds.get(name, "float32"))
             for name, x in blocks.items()
         }
         with self._catalogue.transaction() as db:
@@ -108,8 +109,10 @@ class Segments:
                     "SELECT COALESCE(MAX(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'segments'"
                 ).fetchone()[0]
             )
-            self._insert(segment, ids, matrices)
+            shapes = {name: (x.dtype.name, x.shape[1]) for name, x in matrices.items()}
+            self._insert(segment, ids, shapes, lambda name: [matrices[name]])
             self._changed(db)
+            db.execute(f"DELETE FROM set_aside WHERE content {AMONG}", (id_list(ids),))
             known = db.execute(
                 f"UPDATE contents SET segment = ?, decoded = 1 WHERE id {AMONG}",
                 (segment, id_list(ids)),
@@ -124,19 +127,33 @@ class Segments:
             layouts = db.execute("SELECT DISTINCT layout FROM segments").fetchall()
         return {name: place[1] for (text,) in layouts for name, place in json.loads(text).items()}
 
-    def _insert(self, segment: int, ids: IdArray, matrices: Mapping[str, FloatArray]) -> None:
+    def _insert(
+        self,
+        segment: int,
+        ids: IdArray,
+        kinds: Mapping[str, tuple[str, int]],
+        rows: Callable[[str], Iterable[NDArray[Any]]],
+    ) -> None:
         """Write the file, then the row that names it: never the other way round."""
         file = f"{segment:08d}-{secrets.token_hex(4)}.seg"
-        places, chunks = lay_out(ids, matrices)
+        places = lay_out(len(ids), kinds)
+        sums: list[int] = []
         self._catalogue.on_rollback(lambda: remove_file(self.folder / file))
-        sha256, size = write_file(self.folder / file, chunks)
+        sha256, size = write_file(self.folder / file, summed(bytes_of(ids, places, rows), sums))
         layout = json.dumps({name: [p.dtype, p.dim, p.offset] for name, p in places.items()})
         with self._catalogue.transaction() as db:
             db.execute(
-                "INSERT INTO segments (id, file, sha256, size, layout, contents, made) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (segment, file, sha256, size, layout, ids.astype("<i8").tobytes(), time.time()),
-            )
+                "INSERT INTO segments (id, file, sha256, size, layout, contents, made, sums) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (segment, file, sha256, size, layout, ids.astype("<i8").tobytes(), time.time(),
+                 as_bytes(sums)),
+            )  # fmt: skip
+
+    def _delete(self, db: sqlite3.Connection, segment: Segment) -> None:
+        """Take a row out, and its file once that is on the disk."""
+        db.execute("DELETE FROM segments WHERE id = ?", (segment.id,))
+        self._catalogue.after_commit(lambda: remove_file(self.folder / segment.file))
+        self._changed(db)
 
     def _changed(self, db: sqlite3.Connection) -> None:
         """Count one change, by which every process notices that its map is old."""
@@ -164,33 +181,170 @@ class Segments:
         touched: list[IdArray] = []
         with self._catalogue.transaction() as db:
             for segment in self.all():
-                rows = keep(segment)
-                names = [name for name in segment.blocks if name != drop]
-                if rows.all() and len(names) == len(segment.blocks):
+                rows = np.flatnonzero(keep(segment))
+                kinds = {name: kind for name, kind in segment.kind.items() if name != drop}
+                if len(rows) == len(segment.contents) and len(kinds) == len(segment.blocks):
                     continue
                 changed += 1
+                if self.flaw(segment):  # nothing of it can be kept
+                    self._set_aside(db, segment)
+                    continue
                 touched.append(segment.contents)
-                matrices = {name: np.array(self._matrix(segment, name)[rows]) for name in names}
-                db.execute("DELETE FROM segments WHERE id = ?", (segment.id,))
-                if rows.any() and matrices:
-                    self._insert(segment.id, segment.contents[rows], matrices)
-                self._changed(db)
-                old = self.folder / segment.file
-                self._catalogue.after_commit(lambda old=old: remove_file(old))  # type: ignore[misc]
+                self._delete(db, segment)
+                if len(rows) and kinds:
+                    self._insert(
+                        segment.id, segment.contents[rows], kinds,
+                        lambda name, s=segment, rows=rows: [self._rows(s, name, rows)],  # type: ignore[misc]
+                    )  # fmt: skip
             if touched:
                 self._point_anew(db, np.unique(np.concatenate(touched)))
         return changed
 
     def _point_anew(self, db: sqlite3.Connection, contents: IdArray) -> None:
         """Let contents name the newest segment that still holds them, or none."""
-        held, which, _ = _newest(self.all())
+        held, which, _ = newest(self.all())
         at = np.minimum(np.searchsorted(held, contents), max(len(held) - 1, 0))
         found = held[at] == contents if len(held) else np.zeros(len(contents), dtype=bool)
-        newest = np.where(found, which[at] if len(held) else 0, 0)
+        latest = np.where(found, which[at] if len(held) else 0, 0)
         db.executemany(
-            "UPDATE contents SET segment = ? WHERE id = ?",
-            zip((new or None for new in newest.tolist()), contents.tolist()),
+            # Those that were set aside wait, although other segments may hold other blocks of them.
+            "UPDATE contents SET segment = ? WHERE id = ? AND segment IS NOT NULL",
+            zip((new or None for new in latest.tolist()), contents.tolist()),
         )
+
+    # -- merging and mending ----------------------------------------------------
+
+    def merge(self) -> int:
+        """Write runs of small segments as larger ones; gives how many segments went.
+
+        Segments that were written before checksums of their pieces were kept get theirs.
+        """
+        went = 0
+        try:
+            while True:
+                with self._catalogue.transaction() as db:
+                    runs = small_runs(self.all(), _covered(db))
+                    run = next((run for run in runs if len(run) >= ENOUGH), None)
+                    if run is None:
+                        break
+                    self._join(db, run)
+                    went += len(run) - 1
+            while True:
+                with self._catalogue.transaction() as db:
+                    old = next((segment for segment in self.all() if not segment.sums), None)
+                    if old is None:
+                        break
+                    with _flaws_named(old):
+                        found = (self._sums_of(old), old.id)
+                    db.execute("UPDATE segments SET sums = ? WHERE id = ?", found)
+        except FileNotFoundError as error:
+            raise _missing(error, self.all()) from None
+        return went
+
+    def _join(self, db: sqlite3.Connection, run: Sequence[Segment]) -> None:
+        """One segment for a run; it gets the last number, so that the order stays what it was."""
+        held, which, row = newest(run)
+        order = np.lexsort((row, which))
+        last = run[-1].id
+
+        def rows(block: str) -> Iterator[NDArray[Any]]:
+            for segment in run:
+                yield self._rows(segment, block, np.sort(row[which == segment.id]))
+
+        for segment in run:
+            self._delete(db, segment)
+        self._insert(last, held[order], run[-1].kind, rows)
+        db.execute(
+            f"UPDATE contents SET segment = ? WHERE segment {AMONG}",
+            (last, id_list(segment.id for segment in run)),
+        )
+
+    def mend(self) -> int:
+        """Set aside every segment that is damaged; gives how many.
+
+        Their contents wait as if they had never been described, and the next ingest describes
+        them anew.
+        """
+        damaged = [segment for segment in self.all() if self.flaw(segment)]
+        with self._catalogue.transaction() as db:
+            named = {segment.file for segment in self.all()}
+            damaged = [segment for segment in damaged if segment.file in named]
+            for segment in damaged:
+                self._set_aside(db, segment)
+        return len(damaged)
+
+    def _set_aside(self, db: sqlite3.Connection, segment: Segment) -> None:
+        self._delete(db, segment)
+        self.set_aside(segment.contents)
+
+    def set_aside(self, contents: Iterable[int]) -> int:
+        """Let contents wait as if they had never been described; gives how many did not yet."""
+        ids = id_list(contents)
+        with self._catalogue.transaction() as db:
+            db.execute(
+                f"INSERT OR IGNORE INTO set_aside SELECT id FROM contents WHERE id {AMONG}", (ids,)
+            )
+            return db.execute(
+                f"UPDATE contents SET segment = NULL WHERE segment IS NOT NULL AND id {AMONG}",
+                (ids,),
+            ).rowcount
+
+    def without_damage(self, work: Callable[[], _Made]) -> _Made:
+        """Do work that reads vectors; where some are damaged, set them aside and do it again."""
+        while True:
+            try:
+                return work()
+            except Damaged as error:
+                if not self.mend() and not self.set_aside(error.contents):
+                    raise
+
+    @staticmethod
+    def sound(
+        contents: IdArray, read: Callable[[IdArray], _Made]
+    ) -> tuple[NDArray[np.bool_], _Made]:
+        """Which contents have sound vectors, and what reading makes of these."""
+        sound = np.ones(len(contents), bool)
+        while True:
+            try:
+                return sound, read(contents[sound])
+            except Damaged as error:
+                sound &= ~np.isin(contents, error.contents)
+
+    def left_out(self, more: int = 0) -> str:
+        """One sentence on pictures that cannot be found until they are described anew, or none.
+
+        Parameters
+        ----------
+        more
+            Pictures of segments that were found damaged, but not set aside yet.
+        """
+        with self._catalogue.reading() as db:
+            count = more + int(
+                db.execute(
+                    "SELECT COUNT(*) FROM set_aside JOIN items USING (content) "
+                    "JOIN contents AS c ON c.id = content WHERE items.removed IS NULL "
+                    "AND items.problem = '' AND c.problem = '' AND c.segment IS NULL"
+                ).fetchone()[0]
+            )
+        if not count:
+            return ""
+        return (
+            f"The vectors of {count:,} pictures are damaged, so these are left out; index again to "
+            "describe them anew."
+        )
+
+    def flaw(self, segment: Segment) -> str:
+        """What is wrong with a segment's file, every byte compared; empty where nothing is."""
+        path = self.folder / segment.file
+        try:
+            check_file(path, segment.size, segment.sums or sums_of(path, segment.sha256))
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.EIO):
+                return "is missing" if error.errno == errno.ENOENT else "cannot be read"
+            raise
+        except DataProblem as error:
+            return str(error)
+        return ""
 
     def sweep(self) -> list[str]:
         """Remove files that no row names: left by a writer that died before its commit."""
@@ -206,7 +360,7 @@ class Segments:
     def contents(self, block: str) -> IdArray:
         """Contents that have a vector in a block, in order of id."""
         found = self._current()[1].get(block)
-        return _EMPTY if found is None else found.contents.copy()
+        return EMPTY if found is None else found.contents.copy()
 
     def missing(self, block: str) -> IdArray:
         """Readable contents without a vector in a block: what new features still have to do."""
@@ -215,22 +369,22 @@ class Segments:
         return np.setdiff1d(np.array([r[0] for r in rows], dtype=np.int64), self.contents(block))
 
     def read(self, block: str, contents: Any) -> NDArray[np.float32]:
-        """Vectors of contents in a block as float32, rows in the order given."""
+        """Vectors of contents in a block as float32, rows in the order given.
+
+        Raises :class:`~likewise.types.Damaged`, which names the contents, where some do not match
+        their checksums.
+        """
         wanted = np.asarray(contents, dtype=np.int64)
-        for attempt in (0, 1):
+        for attempt in range(_TRIES):
             segments, maps = self._current(afresh=bool(attempt))
-            at = _locate(maps.get(block), wanted, block)
+            at = locate(maps.get(block), wanted, block)
             try:
-                return (
-                    self._gather(segments, maps[block], block, at)
-                    if len(wanted)
-                    else np.zeros((0, maps[block].dim), dtype=np.float32)
-                )
-            except FileNotFoundError:
-                # Purged and written anew since this state was read: the rows that are left
-                # are the same, so the newest state may answer.
-                continue
-        raise DataProblem("A segment file is missing; run verify, and restore it from a backup.")
+                return self._gather(segments, maps[block], block, at)
+            except FileNotFoundError as error:
+                # Purged or merged and written anew since this state was read: the rows that
+                # are left are the same, so the newest state may answer.
+                lost = error
+        raise _missing(lost, segments.values())
 
     def batches(
         self, block: str, size: int = 16_384
@@ -245,9 +399,10 @@ class Segments:
         """Every segment that the catalogue names, in order."""
         with self._catalogue.reading() as db:
             return [
-                _segment(row)
+                segment_of(row)
                 for row in db.execute(
-                    "SELECT id, file, sha256, size, contents, layout FROM segments ORDER BY id"
+                    "SELECT id, file, sha256, size, contents, layout, sums FROM segments "
+                    "ORDER BY id"
                 )
             ]
 
@@ -256,105 +411,86 @@ class Segments:
         with self._catalogue.reading() as db:
             return int(db.execute("SELECT COALESCE(MAX(id), 0) FROM segments").fetchone()[0])
 
-    def _current(self, *, afresh: bool = False) -> tuple[dict[int, Segment], dict[str, _Map]]:
+    def _current(self, *, afresh: bool = False) -> tuple[dict[int, Segment], dict[str, Map]]:
         if afresh:
             other = Catalogue(self._catalogue.folder, write=False)
             try:
-                return _maps(Segments(other, self._catalogue.folder).all())
+                return maps_of(Segments(other, self._catalogue.folder).all())
             finally:
                 other.close()
         with self._catalogue.reading() as db, self._lock:
             row = db.execute("SELECT value FROM settings WHERE name = ?", (_CHANGES,)).fetchone()
             version = row[0] if row else ""
             if version != self._version:
-                self._segments, self._maps = _maps(self.all())
+                self._segments, self._maps = maps_of(self.all())
                 named = {segment.file for segment in self._segments.values()}
-                self._open = {key: x for key, x in self._open.items() if key[0] in named}
+                self._sums = {file: x for file, x in self._sums.items() if file in named}
                 self._version = version
             return self._segments, self._maps
 
     def _gather(
-        self, segments: Mapping[int, Segment], found: _Map, block: str, at: IdArray
+        self, segments: Mapping[int, Segment], found: Map, block: str, at: IdArray
     ) -> NDArray[np.float32]:
         out = np.empty((len(at), found.dim), dtype=np.float32)
         which = found.segment[at]
         order = np.argsort(which, kind="stable")
         edges = np.flatnonzero(np.diff(which[order])) + 1
-        for part in np.split(order, edges):
-            matrix = self._matrix(segments[int(which[part[0]])], block)
-            out[part] = matrix[found.row[at[part]]]
+        damaged: list[Damaged] = []
+        for part in np.split(order, edges) if len(order) else ():
+            try:
+                segment = segments[int(which[part[0]])]
+                out[part] = self._rows(segment, block, found.row[at[part]])
+            except Damaged as error:
+                damaged.append(error)
+        if damaged:
+            raise Damaged(str(damaged[0]), [c for error in damaged for c in error.contents])
         return out
 
-    def _matrix(self, segment: Segment, block: str) -> NDArray[Any]:
-        key = (segment.file, block)
-        matrix = self._open.get(key)
-        if matrix is None:
-            path, place = self.folder / segment.file, segment.blocks[block]
-            matrix = map_block(path, place, len(segment.contents), segment.size)
-            self._open[key] = matrix
-        return matrix
+    def _rows(self, segment: Segment, block: str, rows: IdArray) -> NDArray[Any]:
+        path, place = self.folder / segment.file, segment.blocks[block]
+        with _flaws_named(segment):
+            return read_rows(path, place, rows, segment.size, self._sums_of(segment))
+
+    def _sums_of(self, segment: Segment) -> bytes:
+        sums = segment.sums or self._sums.get(segment.file)
+        if not sums:
+            sums = self._sums[segment.file] = sums_of(self.folder / segment.file, segment.sha256)
+        return sums
 
 
-def _segment(row: tuple[Any, ...]) -> Segment:
-    number, file, sha256, size, contents, layout = row
-    ids = np.frombuffer(contents, dtype="<i8").astype(np.int64)
-    places = {name: Place(*place) for name, place in json.loads(layout).items()}
-    return Segment(number, file, sha256, size, ids, places)
+@contextlib.contextmanager
+def _flaws_named(segment: Segment) -> Iterator[None]:
+    """Let a file that cannot be trusted end in the error that names its contents."""
+    try:
+        yield
+        return
+    except OSError as error:
+        if error.errno in TOO_MANY:
+            raise too_many() from error
+        if error.errno != errno.EIO:
+            raise
+        flaw = "cannot be read from the disk"
+    except DataProblem as error:
+        flaw = str(error)
+    raise _damaged(segment, flaw)
 
 
-def _maps(segments: list[Segment]) -> tuple[dict[int, Segment], dict[str, _Map]]:
-    parts: dict[str, list[Segment]] = {}
-    for segment in segments:
-        for name in segment.blocks:
-            parts.setdefault(name, []).append(segment)
-    maps = {}
-    for name, holding in parts.items():
-        place = holding[-1].blocks[name]
-        maps[name] = _Map(*_newest(holding), place.dim, place.dtype)
-    return {s.id: s for s in segments}, maps
+def _missing(error: FileNotFoundError, segments: Iterable[Segment]) -> Damaged | FileNotFoundError:
+    file = Path(str(error.filename)).name
+    return next((_damaged(s, "is missing") for s in segments if s.file == file), error)
 
 
-def _newest(segments: Sequence[Segment]) -> tuple[IdArray, IdArray, IdArray]:
-    """Contents in order, and for each the newest segment that holds it and its row there."""
-    if not segments:
-        return _EMPTY, _EMPTY, _EMPTY
-    contents = np.concatenate([s.contents for s in segments])
-    which = np.repeat([s.id for s in segments], [len(s.contents) for s in segments])
-    row = np.concatenate([np.arange(len(s.contents)) for s in segments])
-    kept, first = np.unique(contents[::-1], return_index=True)  # from the end: the newest first
-    at = len(contents) - 1 - first
-    return kept, which[at].astype(np.int64), row[at].astype(np.int64)
+def _damaged(segment: Segment, flaw: str) -> Damaged:
+    return Damaged(
+        f"Segment {segment.file} {flaw}; index again to describe its pictures anew, or restore a "
+        "backup.",
+        segment.contents.tolist(),
+    )
 
 
-def _checked(name: str, x: Any, rows: int, dim: int | None, dtype: str) -> FloatArray:
-    if dtype not in KINDS:
-        raise BadInput(f"Vectors are kept as float16 or float32, or as uint8, not {dtype}.")
-    matrix = as_matrix(x, dim=dim, name=f"{name} vectors")
-    if len(matrix) != rows:
-        raise BadInput(f"Block {name} has {len(matrix)} rows for {rows} contents.")
-    if dtype == "uint8":
-        if matrix.size and not ((matrix >= 0) & (matrix <= 255) & (matrix % 1 == 0)).all():
-            raise BadInput(f"The {name} vectors are no bytes: whole numbers from 0 to 255.")
-        return np.ascontiguousarray(matrix, dtype=KINDS[dtype])
-    largest = float(np.finfo(KINDS[dtype]).max)
-    if np.abs(matrix).max(initial=0) > largest:
-        raise BadInput(
-            f"The {name} vectors hold numbers above {largest:g}, more than {dtype} can keep."
-        )
-    return np.ascontiguousarray(matrix, dtype=KINDS[dtype])
-
-
-def _locate(found: _Map | None, wanted: IdArray, block: str) -> IdArray:
-    if found is None:
-        raise NotFound(f"There are no vectors of block {block!r}; index the collection first.")
-    if wanted.ndim != 1:
-        raise BadInput("Give the contents as a list of ids.")
-    at = np.searchsorted(found.contents, wanted)
-    at[at == len(found.contents)] = 0
-    lost = found.contents[at] != wanted if len(found.contents) else np.ones(len(wanted), bool)
-    if lost.any():
-        raise NotFound(
-            f"{int(lost.sum())} of {len(wanted)} contents have no {block!r} vector "
-            f"(first: {int(wanted[lost][0])}); index the collection again."
-        )
-    return at.astype(np.int64)
+def _covered(db: sqlite3.Connection) -> int:
+    """The newest segment that the index covers: items up to it are shown as indexed."""
+    row = db.execute(
+        "SELECT segment FROM generations WHERE line = 'main' ORDER BY number DESC LIMIT 1"
+    ).fetchone()
+    return int(row[0]) if row else 0

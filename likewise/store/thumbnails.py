@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from likewise.store.files import TEMPORARY, remove_file, write_file
+from likewise.store.files import TEMPORARY, remove_file, sealed, unsealed, write_file
 from likewise.types import BadInput
 
 FOLDER = "thumbnails"
@@ -25,17 +25,17 @@ class Thumbnails:
         if data[:2] not in _STARTS:
             raise BadInput("A thumbnail must be a JPEG or WebP file.")
         path = self._path(sha256, size)
-        write_file(path, [data], durable=False, beside=self.folder)
+        write_file(path, sealed(data), durable=False, beside=self.folder)
         return path
 
     def get(self, sha256: str, size: str) -> bytes | None:
         """The thumbnail, or None where it has to be made (again)."""
         try:
-            data = self._path(sha256, size).read_bytes()
+            data = unsealed(self._path(sha256, size).read_bytes(), older=True)
         except FileNotFoundError:
             return None
         # A power cut may leave an unsynced file empty; it then counts as absent.
-        return data if data[:2] in _STARTS else None
+        return data if data and data[:2] in _STARTS else None
 
     def remove(self, sha256: str) -> None:
         """Remove every size of a content."""

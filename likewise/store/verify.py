@@ -108,15 +108,21 @@ def _files(db: sqlite3.Connection, folder: Path) -> Iterator[Finding]:
             yield Finding(
                 "damage",
                 named.what,
-                f"The file of {named.what} is missing ({named.path}); restore it from a backup.",
+                f"The file of {named.what} is missing ({named.path}); {_cure(named)}.",
             )
         elif named.sha256 and sha256_of(path) != named.sha256:
             yield Finding(
                 "damage",
                 named.what,
-                f"The file of {named.what} does not match its checksum ({named.path}); restore it "
-                "from a backup.",
+                f"The file of {named.what} does not match its checksum ({named.path}); "
+                f"{_cure(named)}.",
             )
+
+
+def _cure(named: Named) -> str:
+    if not named.what.startswith("segment"):
+        return "restore it from a backup"
+    return "describe its pictures anew with likewise index --retry, or restore it from a backup"
 
 
 def _references(db: sqlite3.Connection) -> Iterator[Finding]:
@@ -148,6 +154,13 @@ def _segments(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
         blocks = {name: vars(place) for name, place in segment.blocks.items()}
         if footer.get("blocks") != blocks or footer.get("contents") != len(segment.contents):
             yield Finding("damage", what, f"The footer of {what} and the catalogue disagree.")
+        elif segments.flaw(segment) and sha256_of(path) == segment.sha256:
+            yield Finding(
+                "damage",
+                what,
+                f"The checksums of {what} in the catalogue are damaged, not the file; run likewise "
+                "index --retry.",
+            )
     with catalogue.reading() as db:
         rows = db.execute("SELECT id, segment FROM contents WHERE segment IS NOT NULL").fetchall()
     lost = sum(content not in holding.get(segment, ()) for content, segment in rows)
@@ -162,7 +175,7 @@ def _segments(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
 def _caches(catalogue: Catalogue, db: sqlite3.Connection, folder: Path) -> Iterator[Finding]:
     generations = Generations(catalogue, folder)
     for generation in generations.all():
-        reason = generations.unusable(generation, generation.space, every_byte=True)
+        reason = generations.unusable(generation, generation.space, again=True)
         if reason:
             yield Finding("cache", f"generation {generation.number}", reason)
     words = db.execute("SELECT COUNT(*) FROM words_docsize").fetchone()[0]

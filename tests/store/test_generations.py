@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from likewise.store import Generation, Store, verify
+from likewise.store import Generation, Store, checks, verify
+from likewise.store.files import sha256_of
 from likewise.types import BadInput
 
 
@@ -89,19 +91,49 @@ def test_a_mismatch_is_reported_and_only_costs_time(
     assert store.generations.unusable(publish(store), "s") == ""
 
 
-def test_an_untouched_file_is_not_read_again_but_by_verify(store: Store, folder: Path) -> None:
-    with store.generations.build() as aside:
-        file = aside / "codes.bin"
-        file.write_text("right")
-        os.utime(file, ns=(10**18, 10**18))
-        made = store.generations.publish(aside, space="s", kind="flat", segment=0, items=0)
+def test_size_and_time_vouch_for_nothing(store: Store) -> None:
+    made = publish(store)
     file = made.folder / "codes.bin"
-    file.write_text("wrong")
+    before = file.stat()
+    file.write_text("CODES")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert "codes.bin" in store.generations.unusable(made, "s")
-    # Decay of the disk itself changes neither size nor time: opening is quick, verify finds it.
-    os.utime(file, ns=(10**18, 10**18))
-    assert store.generations.unusable(made, "s") == ""
-    assert {f.severity for f in verify(folder)} == {"cache"}
+
+
+def test_a_process_compares_a_file_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = publish(store)
+    read: list[str] = []
+    monkeypatch.setattr(checks, "sha256_of", lambda path: read.append(path.name) or sha256_of(path))
+    monkeypatch.setattr(checks, "_compared", {})
+    for _ in range(3):
+        assert store.generations.unusable(made, "s") == ""
+    assert sorted(read) == ["codes.bin", "ids.bin"]
+    assert store.generations.unusable(made, "s", again=True) == ""
+    assert len(read) == 4
+
+
+def test_what_is_large_is_compared_in_the_background(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = publish(store, "x" * 100)
+    go_on = threading.Event()
+
+    def slowly(path: Path) -> str:
+        assert path.name == "ids.bin" or go_on.wait(60)
+        return sha256_of(path)
+
+    monkeypatch.setattr(checks, "sha256_of", slowly)
+    monkeypatch.setattr(checks, "_compared", {})
+    monkeypatch.setattr(checks, "AT_ONCE", 50)
+    going = store.generations.check(made, "s")
+    assert not going.is_over
+    assert store.generations.check(made, "s") is going
+    go_on.set()
+    assert going.wait() == ""
+    assert store.generations.check(made, "s").is_over
+    (made.folder / "codes.bin").write_text("y" * 100)
+    assert "codes.bin" in store.generations.check(made, "s").wait()
+    assert store.generations.check(made, "s").is_over  # known to be damaged: not read again
 
 
 def test_another_space_is_refused(store: Store) -> None:

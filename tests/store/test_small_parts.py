@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from likewise.store import Store
@@ -119,3 +120,21 @@ def test_thumbnails(store: Store) -> None:
     for bad in ("../../x", "AB" * 32, ""):
         with pytest.raises(BadInput, match="SHA-256"):
             store.thumbnails.get(bad, "s")
+
+
+def test_a_damaged_file_of_a_cache_counts_as_absent(store: Store) -> None:
+    key = "ab" * 32
+    store.maps.put(key, {"ids": np.arange(9)}, {"bits": 3})
+    store.maps.put_page(key, JPEG)
+    paths = [*store.maps.folder.iterdir(), store.thumbnails.put(key, "s", JPEG)]
+    found = store.maps.latest()
+    assert found is not None
+    assert (found[1]["ids"].tolist(), found[2]) == (list(range(9)), {"bits": 3})
+    assert store.maps.page(key) == store.thumbnails.get(key, "s") == JPEG
+    for path in paths:
+        data = bytearray(path.read_bytes())
+        data[4] ^= 1
+        path.write_bytes(data)
+    assert store.maps.latest() is store.maps.page(key) is store.thumbnails.get(key, "s") is None
+    paths[-1].write_bytes(JPEG)  # as earlier versions wrote it
+    assert store.thumbnails.get(key, "s") == JPEG
