@@ -46,7 +46,7 @@ def index(
     processes: Annotated[int | None, typer.Option(help="Child processes; one a core.")] = None,
     gps: Annotated[bool, typer.Option("--gps", help="Keep where pictures were taken.")] = False,
     accept_missing: Annotated[
-        bool, typer.Option("--accept-missing", help="Most files are really gone.")
+        bool, typer.Option("--accept-missing", help="Missing files are really gone.")
     ] = False,
     retry: Annotated[
         bool, typer.Option("--retry", help="Try unreadable files and damaged vectors again.")
@@ -83,7 +83,7 @@ def index(
         typer.echo(
             f"{done} {report.embedded:,} new pictures in {report.seconds:.1f} s: "
             f"{status['findable']:,} can be found, {report.removed:,} left, "
-            f"{status['items']['problem']:,} unreadable."
+            f"{status['items']['problem']:,} unreadable, {report.unreachable:,} unreachable."
         )
         for line in [*report.unreadable_folders, *notes]:
             typer.echo(f"  {printable(line)}", err=True)

@@ -19,9 +19,12 @@ from likewise.cli.common import (
     locate,
     opened,
     plain_errors,
+    printable,
     table,
 )
+from likewise.collection import confine
 from likewise.collection.collection import DATA_FOLDER
+from likewise.store import Fact
 from likewise.store import backup as backup_
 from likewise.store import doctor as doctor_
 from likewise.store import restore as restore_
@@ -47,9 +50,11 @@ def status(where: Where = None, data: Data = None, as_json: AsJson = False) -> N
     typer.echo(f"{found['folder']}: {found['findable']:,} pictures can be found.")
     typer.echo(
         f"{found['waiting']:,} wait, {items['problem']:,} are unreadable, "
-        f"{items['removed']:,} have left; {found['judgements']:,} judgements; "
-        f"model {found['model']}, index {found['generation']}."
+        f"{found['unreachable']:,} are unreachable, {items['removed']:,} have left; "
+        f"{found['judgements']:,} judgements; model {found['model']}, index {found['generation']}."
     )
+    for line in found["unreachable_folders"]:
+        typer.echo(f"  {printable(line)}")
     if found["words_model"]:
         typer.echo(f"Words are read by model {found['words_model']}.")
     if found["degraded"]:
@@ -140,7 +145,8 @@ def doctor(where: Where = None, data: Data = None, as_json: AsJson = False) -> N
 
     Example: likewise doctor
     """
-    facts = doctor_(_data(where, data))
+    confined = "confined" if confine.is_possible() else "not confined: this needs Linux's seccomp"
+    facts = [*doctor_(_data(where, data)), Fact("children", confined, True)]
     if as_json:
         emit([asdict(f) for f in facts])
     else:

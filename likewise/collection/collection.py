@@ -13,7 +13,7 @@ from likewise.collection import exporting, own_vectors, sidecars
 from likewise.collection.answers import Answer
 from likewise.collection.building import build_generation, ensure_space
 from likewise.collection.defaults import FEATURES
-from likewise.collection.ingest import LOCAL, IngestReport, ingest
+from likewise.collection.ingest import LOCAL, UNREACHABLE, IngestReport, ingest
 from likewise.collection.layouts import Layouts
 from likewise.collection.modelling import WORDS, Modelling
 from likewise.collection.queries import Crop, Query, make_query
@@ -136,7 +136,8 @@ class Collection:
         gps
             Whether to keep the place where a picture was taken.
         accept_missing
-            Believe a scan that finds far fewer files than before.
+            Believe a scan that finds far fewer files than before, and that a disk which is
+            away is gone for good.
         retry
             Try unreadable files again, and describe anew what is damaged.
         vectors
@@ -390,6 +391,7 @@ class Collection:
         """How many items are in each state, and what answers searches."""
         snapshot = self.snapshot(checked=False)
         active, words = self.models.active(), self.models.active(WORDS)
+        away = self.store.settings.get(UNREACHABLE, {"items": 0, "folders": []})
         return {
             "folder": str(self.folder),
             "items": self.store.items.counts(),
@@ -400,6 +402,8 @@ class Collection:
             "model": "plain" if active is None else f"{active.id} {active.name}",
             "words_model": "" if words is None else f"{words.id} {words.name}",
             "waiting": self.store.contents.waiting(),
+            "unreachable": away["items"],
+            "unreachable_folders": away["folders"],
             "same_object": self.same_object.is_on,
         }
 

@@ -17,11 +17,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from likewise.collection.decoding import Unreadable
-from likewise.collection.scanning import scan
+from likewise.collection.scanning import Scan, scan
 from likewise.collection.workers import Outcome, Task, describe, read_file
 from likewise.store import Comparison, Pending, Result, Seen, Store, Text
 from likewise.types import DataProblem, Progress
 
+DISKS, UNREACHABLE = "disks", "unreachable"
+"""Settings: devices of folders, and what the last scan could not reach."""
+AWAY = "The disk that was here is away; if for good, run index with --accept-missing."
 LOCAL = "local"
 """Block of local features, what visual words are made of."""
 COMMIT_EVERY = 64
@@ -30,7 +33,9 @@ COMMIT_SECONDS = 2.0
 """... or as many as came in this time."""
 HASH_AHEAD = 32
 FEW_MISSING = 10
-"""Fewer files than this may always go missing without a question."""
+"""So few files may always go missing without a question ..."""
+SHARE_MISSING = 0.2
+"""... and so large a share of a collection."""
 
 
 @dataclass
@@ -41,6 +46,7 @@ class IngestReport:
     new: int = 0
     changed: int = 0
     removed: int = 0
+    unreachable: int = 0
     renamed: int = 0
     embedded: int = 0
     problems: int = 0
@@ -81,14 +87,21 @@ def ingest(
     started = time.monotonic()
     found = scan(folder, os.fsencode(store.folder))
     comparison = store.items.compare(found.files)
-    check_not_vanished(comparison, len(found.files), accept_missing, folder)
+    away, reasons, disks = find_unreachable(store, found, comparison, accept_missing)
+    missing = set(comparison.missing.tolist()) - away
+    if not accept_missing:
+        lost = len(missing - comparison.moved)
+        check_not_vanished(comparison.known, lost, len(found.files), folder)
+    store.settings.set(DISKS, disks)
+    store.settings.set(UNREACHABLE, {"items": len(away), "folders": reasons})
     report = IngestReport(
         found=len(found.files),
         new=len(comparison.new) + len(comparison.returned),
         changed=len(comparison.changed),
-        unreadable_folders=found.unreadable,
+        unreachable=len(away),
+        unreadable_folders=reasons,
     )
-    run = _Run(store, folder, comparison, report, progress)
+    run = _Run(store, folder, comparison, missing, away, report, progress)
     outcomes = describe(run.tasks(), features, processes=processes, gps=gps)
     try:
         for outcome in outcomes:
@@ -108,13 +121,52 @@ def ingest(
     return report
 
 
-def check_not_vanished(
-    comparison: Comparison, found: int, accept_missing: bool, folder: bytes
-) -> None:
-    """Refuse to believe that most of a collection is gone: a disk may not be mounted."""
-    known, missing = comparison.known, len(comparison.missing)
-    few = missing <= FEW_MISSING or missing <= known / 2
-    if accept_missing or (few and (found or not known)):
+def find_unreachable(
+    store: Store, found: Scan, comparison: Comparison, accept_missing: bool
+) -> tuple[set[int], list[str], dict[str, tuple[int, int]]]:
+    """Missing items that are out of reach rather than deleted, why, and disks to remember.
+
+    A file is out of reach where a folder above it cannot be listed or is a dead link, or where
+    its disk is away: a folder that was on a device of its own is gone or on another device, and
+    not one picture of that disk is in it.  A disk is remembered by its device, and by how many
+    pictures are away with it.
+    """
+    reasons = {**found.unreachable, **found.dead_links}
+    disks = {os.fsdecode(path): (number, 0) for path, number in found.disks.items()}
+    paths = store.items.paths(comparison.missing.tolist())
+    remembered = {} if accept_missing else store.settings.get(DISKS, {})
+    for name, (number, before) in remembered.items():
+        disk = os.fsencode(name)
+        gone = sum(path.startswith(disk + b"/") for path in paths.values())
+        none_is_back = gone >= before if before else not _any_known(found, comparison, disk + b"/")
+        if gone and none_is_back and found.disks.get(disk) != number:
+            reasons.setdefault(disk, AWAY)
+            disks[name] = (number, gone)
+    away, used = set[int](), set(found.unreachable)
+    for item, path in paths.items():
+        above = _above(path, reasons)
+        if above is not None:
+            away.add(item)
+            used.add(above)
+    return away, [f"{os.fsdecode(p) or '.'}: {reasons[p]}" for p in sorted(used)], disks
+
+
+def _any_known(found: Scan, comparison: Comparison, below: bytes) -> bool:
+    new = {file.path for file in comparison.new}
+    return any(f.path.startswith(below) and f.path not in new for f in found.files)
+
+
+def _above(path: bytes, reasons: Mapping[bytes, str]) -> bytes | None:
+    """The nearest of the folders (or the path itself) that has a reason."""
+    while path not in reasons and path:
+        path = path.rpartition(b"/")[0]
+    return path if path in reasons else None
+
+
+def check_not_vanished(known: int, missing: int, found: int, folder: bytes) -> None:
+    """Refuse to believe that much of a collection is gone: a disk may not be mounted."""
+    few = missing <= max(FEW_MISSING, known * SHARE_MISSING)
+    if few and (found or not missing):
         return
     raise DataProblem(
         f"The folder {os.fsdecode(folder)} holds {found:,} pictures, but {known:,} were known and "
@@ -131,12 +183,15 @@ class _Run:
         store: Store,
         folder: bytes,
         comparison: Comparison,
+        missing: set[int],
+        unreachable: set[int],
         report: IngestReport,
         progress: Progress | None,
     ) -> None:
         self.store, self.folder, self.report = store, folder, report
         self.files = [*comparison.new, *comparison.changed, *comparison.returned]
-        self.missing = set(comparison.missing.tolist())
+        self.missing = missing
+        self.gone = missing | unreachable
         self.progress = progress
         self.batch: list[Outcome] = []
         self.committed = time.monotonic()
@@ -151,7 +206,8 @@ class _Run:
         last = 0
         for pending in self._waiting(last):
             last = max(last, pending.content)
-            yield self._task(pending)
+            if pending.item not in self.gone:
+                yield self._task(pending)
         with ThreadPoolExecutor(4) as threads:
             for start in range(0, len(self.files), HASH_AHEAD):
                 part = self.files[start : start + HASH_AHEAD]

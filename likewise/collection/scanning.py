@@ -29,8 +29,12 @@ class Scan:
     """What a walk over the folder found."""
 
     files: list[Seen] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    """Folders that could not be listed, with the reason."""
+    unreachable: dict[bytes, str] = field(default_factory=dict)
+    """Folders that are there but cannot be listed or looked into, with the reason."""
+    dead_links: dict[bytes, str] = field(default_factory=dict)
+    """Links that lead nowhere now."""
+    disks: dict[bytes, int] = field(default_factory=dict)
+    """Folders on another device than the folder that holds them, with its number."""
 
 
 def scan(folder: bytes, leave_out: bytes | None = None) -> Scan:
@@ -49,35 +53,35 @@ def scan(folder: bytes, leave_out: bytes | None = None) -> Scan:
     result = Scan()
     try:
         root = os.stat(folder)
+        skip = _identity(leave_out) if leave_out else None
+        for seen in _walk(folder, root, skip, result):
+            result.files.append(seen)
+            if len(result.files) % STRETCH == 0 and threading.active_count() > 1:
+                time.sleep(REST)
     except OSError as error:
         raise DataProblem(
             f"The folder {os.fsdecode(folder)} cannot be reached ({error.strerror}); nothing was "
             "changed. Mount or restore it and run this again."
         ) from None
-    skip = _identity(leave_out) if leave_out else None
-    for seen in _walk(folder, b"", {(root.st_dev, root.st_ino)}, skip, result.unreadable):
-        result.files.append(seen)
-        if len(result.files) % STRETCH == 0 and threading.active_count() > 1:
-            time.sleep(REST)
     return result
 
 
 def _walk(
-    top: bytes,
-    below: bytes,
-    visited: set[tuple[int, int]],
-    skip: tuple[int, int] | None,
-    unreadable: list[str],
+    top: bytes, root: os.stat_result, skip: tuple[int, int] | None, result: Scan
 ) -> Iterator[Seen]:
-    waiting = [below]
+    visited = {(root.st_dev, root.st_ino)}
+    waiting = [(b"", root.st_dev)]
     while waiting:
-        here = waiting.pop()
+        here, device = waiting.pop()
         where = os.path.join(top, here) if here else top
         try:
             with os.scandir(where) as listing:
                 entries = sorted(listing, key=lambda e: e.name)
         except OSError as error:
-            unreadable.append(f"{os.fsdecode(here or top)}: {error.strerror}")
+            if not here:
+                raise
+            if not isinstance(error, FileNotFoundError):  # else deleted since its parent was listed
+                result.unreachable[here] = _reason(error)
             continue
         folders = []
         for entry in entries:
@@ -86,16 +90,26 @@ def _walk(
             path = os.path.join(here, entry.name) if here else entry.name
             try:
                 facts = entry.stat()
-            except OSError:
-                continue  # a dangling link, or gone since the folder was listed
+            except OSError as error:
+                if entry.is_symlink():
+                    result.dead_links[path] = _reason(error)
+                elif not isinstance(error, FileNotFoundError):
+                    result.unreachable[here] = _reason(error)
+                continue  # else it is gone since the folder was listed
             if stat.S_ISDIR(facts.st_mode):
                 identity = (facts.st_dev, facts.st_ino)
+                if facts.st_dev != device:
+                    result.disks[path] = facts.st_dev
                 if identity != skip and identity not in visited:
                     visited.add(identity)
-                    folders.append(path)
+                    folders.append((path, facts.st_dev))
             elif stat.S_ISREG(facts.st_mode) and _may_be_picture(entry, facts.st_size):
                 yield Seen(path, facts.st_size, facts.st_mtime_ns)
         waiting.extend(reversed(folders))
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__
 
 
 def _may_be_picture(entry: os.DirEntry[bytes], size: int) -> bool:

@@ -1,7 +1,10 @@
 """Child processes that decode and describe pictures, each within a time and memory limit.
 
-A file can crash, hang or bloat only the child that reads it: the parent notices,
-gives that one file a reason, starts another child and goes on with the rest.
+A file can crash, hang or bloat only the child that reads it: the parent notices, starts
+another child and goes on with the rest.  The file at hand is tried once more, when everything
+else is done, alone in a fresh child; only if that fails too does it get a reason.  A child that
+the system killed, or kept from computing, says nothing about its file, so that file is given up
+only after several such ends alone.  A child that was stopped is told to go on.
 """
 
 from __future__ import annotations
@@ -9,61 +12,69 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from multiprocessing.connection import Connection, wait
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from multiprocessing.process import BaseProcess
+from queue import Empty, SimpleQueue
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from likewise.collection.child import (
+    COMPUTES,
+    DIED,
+    STARTS,
+    WAITS,
+    Decoder,
+    Outcome,
+    Task,
+    decode_task,
+    plain,
+    read_file,
+    work,
+)
+from likewise.types import BadInput, DataProblem
 
-from likewise.collection.decoding import Picture, Unreadable, crop_pixels, decode
-from likewise.types import BadInput
+__all__ = ["Decoder", "Describer", "Outcome", "Task", "decode_task", "describe", "read_file"]
 
 SECONDS = 10.0
-"""Longest that one file may take to decode."""
+"""Longest that a child may compute to decode one file ..."""
 
-MEMORY = 1 << 30
-"""Most memory that decoding one file may add to a child."""
+FEATURE_SECONDS = 30.0
+"""... to compute the features of one picture ..."""
 
-MAX_FILE = 1 << 30
-"""Files larger than this are not read."""
+START_SECONDS = 120.0
+"""... and to start."""
+
+PATIENCE = 3
+"""By the clock, each may take so many times longer: a crowded machine is no fault of a file."""
+
+DEATHS = 3
+"""Ends of a child by others, alone with a file, after which that file is given up."""
+
+FRUITLESS = 10
+"""Ends of children in a row before any file was touched, after which we give up."""
+
+LOOK = 0.25
+"""Seconds between two looks at the children."""
+
+GRACE = 5.0
+"""Seconds to wait for a child that was killed."""
 
 CHUNK = 8
 """Pictures that go through the features together."""
 
+BY_OTHERS = (-9, -15, -1)
+"""Exit codes of SIGKILL, SIGTERM and SIGHUP: a decoder does not die of these by itself."""
 
-@dataclass(frozen=True)
-class Task:
-    """One picture to describe: the caller's key, and a file or the bytes of one.
-
-    ``crop`` is (left, top, right, bottom) as shares of width and height.
-    """
-
-    key: int
-    path: bytes = b""
-    data: bytes | None = None
-    crop: tuple[float, float, float, float] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What became of one file: a picture with its features, or the one reason why not."""
-
-    key: int
-    picture: Picture | None = None
-    features: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    problem: str = ""
-
-
-Decoder = Callable[[Task, bool], Picture]
-"""Turns a task into a picture; the second argument says whether to read the place."""
+KILLED = (
+    f"The system ended the process that read this file {DEATHS} times, perhaps for want of memory; "
+    "try it again with index --retry."
+)
 
 
 def describe(
@@ -86,7 +97,7 @@ def describe(
     processes
         Number of children; one a core where not given.
     seconds
-        Limit for decoding one file.
+        Limit for decoding one file, in seconds of computing.
     decoder
         What a child decodes with; :func:`decode_task` where not given.
 
@@ -98,8 +109,11 @@ def describe(
     if count < 1:
         raise BadInput(f"At least one process is needed, not {processes}.")
     settings = (tuple(features), gps, decoder or decode_task, True)
-    with _Pool(count, settings, seconds) as pool:
-        yield from pool.run(iter(tasks))
+    waiting = iter(tasks)
+    first = list(islice(waiting, 1))
+    if first:  # else no child is needed
+        with _Pool(count, settings, seconds) as pool:
+            yield from pool.run(chain(first, waiting))
 
 
 _starting = threading.Lock()
@@ -144,15 +158,22 @@ class Describer:
             if self._pool is None:
                 settings = (self._features, False, self._decoder, False)
                 self._pool = _Pool(1, settings, self._seconds)
-            (outcome,) = self._pool.run(iter([task]))
+            try:
+                (outcome,) = self._pool.run(iter([task]))
+            except BaseException:
+                self._end()  # what it still has in hand is not for the next caller
+                raise
         return outcome
 
     def close(self) -> None:
         """End the child."""
         with self._lock:
-            if self._pool is not None:
-                self._pool.__exit__()
-                self._pool = None
+            self._end()
+
+    def _end(self) -> None:
+        if self._pool is not None:
+            self._pool.__exit__()
+            self._pool = None
 
 
 def available_cores() -> int:
@@ -163,34 +184,75 @@ def available_cores() -> int:
 
 
 class _Child:
-    """One child process, its pipe, what it was given and when it began the file at hand."""
+    """One child process: what it was given, what it does, and since when."""
 
-    def __init__(self, settings: tuple[Any, ...]) -> None:
+    def __init__(self, settings: tuple[Any, ...], news: SimpleQueue[tuple[_Child, Any]]) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, *settings), daemon=True)
+        self.process = context.Process(target=work, args=(theirs, *settings), daemon=True)
         start_child(self.process)
         theirs.close()
         self.given: deque[list[Task]] = deque()
-        self.current: int | None = None
-        self.since = time.monotonic()
+        self.alone = False
+        self.is_fresh = True
+        # The pipe is used in threads, because a child that was stopped holds up whoever uses it.
+        self.chunks: SimpleQueue[list[Task]] = SimpleQueue()
+        self.threads = [
+            threading.Thread(target=self._speak, daemon=True),
+            threading.Thread(target=self._listen, args=(news,), daemon=True),
+        ]
+        for thread in self.threads:
+            thread.start()
+        self.turn(STARTS)
 
-    def give(self, chunk: list[Task]) -> None:
+    def _speak(self) -> None:
+        with contextlib.suppress(OSError):
+            while chunk := self.chunks.get():
+                self.pipe.send(chunk)
+
+    def _listen(self, news: SimpleQueue[tuple[_Child, Any]]) -> None:
+        with contextlib.suppress(Exception):  # the end of the pipe, or nonsense
+            while True:
+                news.put((self, plain(self.pipe.recv_bytes())))
+        news.put((self, DIED))
+
+    def turn(self, doing: int) -> None:
+        """It begins something else: its clocks start anew."""
+        self.doing, self.since = doing, time.monotonic()
+        self.cpu = self.look()[1]
+
+    def look(self) -> tuple[str, float]:
+        """State and seconds of CPU so far (endless where the system does not tell)."""
+        try:
+            with open(f"/proc/{self.process.pid}/stat", "rb") as file:
+                facts = file.read().rpartition(b")")[2].split()
+        except OSError:
+            return "", time.monotonic()  # as if it had computed all the time
+        return facts[0].decode(), (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")
+
+    def give(self, chunk: list[Task], *, alone: bool = False) -> None:
+        if self.doing == WAITS:
+            self.turn(WAITS)
+        self.alone = alone
         self.given.append(chunk)
-        with contextlib.suppress(BrokenPipeError, OSError):
-            self.pipe.send(chunk)
+        self.chunks.put(chunk)
 
     def end(self) -> None:
         self.process.kill()
-        self.process.join()
+        self.process.join(GRACE)
+        self.chunks.put([])
+        for thread in self.threads:
+            thread.join(GRACE)
         self.pipe.close()
 
 
 class _Pool:
     def __init__(self, count: int, settings: tuple[Any, ...], seconds: float) -> None:
-        self.settings = settings
-        self.seconds = seconds
-        self.children = [_Child(self.settings) for _ in range(count)]
+        self.settings, self.seconds = settings, seconds
+        self.news: SimpleQueue[tuple[_Child, Any]] = SimpleQueue()
+        self.children = [_Child(settings, self.news) for _ in range(count)]
+        self.looked = time.monotonic()
+        self.fruitless = 0
 
     def __enter__(self) -> _Pool:
         return self
@@ -200,182 +262,94 @@ class _Pool:
             child.end()
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
-        again: deque[list[Task]] = deque()
-        exhausted = False
-
-        def next_chunk() -> list[Task]:
-            nonlocal exhausted
-            if again:
-                return again.popleft()
-            chunk: list[Task] = []
-            while not exhausted and len(chunk) < CHUNK:
-                task = next(tasks, None)
-                if task is None:
-                    exhausted = True
-                else:
-                    chunk.append(task)
-            return chunk
-
+        self.again: deque[list[Task]] = deque()
+        self.suspects: deque[Task] = deque()
+        self.deaths: Counter[int] = Counter()
         while True:
             for child in self.children:
                 # One chunk in hand and one waiting: a child is never idle while we commit.
-                while len(child.given) < 2:
-                    chunk = next_chunk()
+                while len(child.given) < 2 and not child.alone:
+                    chunk = self.again.popleft() if self.again else list(islice(tasks, CHUNK))
                     if not chunk:
                         break
-                    if not child.given:
-                        child.since = time.monotonic()
                     child.give(chunk)
-            busy = [child for child in self.children if child.given]
-            if not busy:
-                return
-            ready = wait([child.pipe for child in busy], timeout=0.25)
-            for child in busy:
-                if child.pipe in ready:
-                    yield from self._receive(child, again)
-                elif child.current is not None and (time.monotonic() - child.since > self.seconds):
-                    reason = f"Decoding took longer than {self.seconds:g} seconds."
-                    yield from self._bury(child, again, reason)
+            if not any(child.given for child in self.children):
+                if not self.suspects:
+                    return
+                # Nobody else is at work: neither for the memory nor for the blame.
+                self.children[0].give([self.suspects.popleft()], alone=True)
+            with contextlib.suppress(Empty):
+                yield from self._hear(*self.news.get(timeout=LOOK))
+            if self.news.empty() and time.monotonic() - self.looked > LOOK:
+                for child in [child for child in self.children if child.given]:
+                    yield from self._watch(child)
+                self.looked = time.monotonic()
 
-    def _receive(self, child: _Child, again: deque[list[Task]]) -> Iterator[Outcome]:
-        try:
-            message = child.pipe.recv()
-        except (EOFError, OSError):
-            yield from self._bury(child, again, "The decoder crashed on this file.")
-            return
-        if isinstance(message, int):  # "I begin with the file of this key", or -1: none
-            child.current = None if message < 0 else message
-            child.since = time.monotonic()
-        elif isinstance(message, BaseException):
-            raise message
+    def _hear(self, child: _Child, message: Any) -> Iterator[Outcome]:
+        if child not in self.children:
+            return  # buried already
+        if isinstance(message, str):
+            raise DataProblem(message)
+        if message == DIED:
+            child.process.join(GRACE)
+            if child.process.exitcode in BY_OTHERS:
+                yield from self._bury(child, KILLED, blame=False)
+            else:
+                what = "Computing its features" if child.doing == COMPUTES else "The decoder"
+                yield from self._bury(child, f"{what} crashed on this file.", blame=True)
+        elif isinstance(message, int):
+            child.turn(message)
+            self.fruitless = self.fruitless if message == WAITS else 0
         else:
             child.given.popleft()
-            child.current = None
-            child.since = time.monotonic()
+            child.alone = child.is_fresh = False
+            child.turn(WAITS)
             yield from message
 
-    def _bury(self, child: _Child, again: deque[list[Task]], reason: str) -> Iterator[Outcome]:
-        """A child died or hung: name the file it was at, hand out the rest again."""
-        chunks = list(child.given)
-        culprit = child.current
+    def _watch(self, child: _Child) -> Iterator[Outcome]:
+        """Let a child that was stopped go on; end one that takes too long."""
+        state, cpu = child.look()
+        if state == "T":
+            child.turn(child.doing)
+            os.kill(child.process.pid or 0, signal.SIGCONT)
+            return
+        what, limit = "Decoding", self.seconds
+        if child.doing == COMPUTES:
+            what, limit = "Computing its features", FEATURE_SECONDS * len(child.given[0])
+        elif child.doing < 0:
+            limit = START_SECONDS
+        elapsed = time.monotonic() - child.since
+        reason = f"{what} took longer than {limit:g} seconds."
+        if elapsed > limit and cpu - child.cpu >= limit:
+            yield from self._bury(child, reason, blame=True)
+        elif elapsed > PATIENCE * limit:
+            yield from self._bury(child, reason, blame=False)
+
+    def _bury(self, child: _Child, reason: str, *, blame: bool) -> Iterator[Outcome]:
+        """A child died or hung: find out whether a file is to blame, hand out the rest again."""
         child.end()
-        self.children[self.children.index(child)] = _Child(self.settings)
-        if culprit is None and chunks and len(chunks[0]) == 1:
-            # It died outside decoding with one file in hand: that file is the cause.
-            culprit = chunks[0][0].key
-        if culprit is not None:
-            yield Outcome(culprit, problem=reason)
-        for position, chunk in enumerate(chunks):
-            rest = [task for task in chunk if task.key != culprit]
-            if culprit is None and position == 0:
-                again.extend([task] for task in rest)  # one by one, to find the culprit
-            elif rest:
-                again.append(rest)
-
-
-# --------------------------------------------------------------------------
-# In the child
-
-
-def _work(
-    pipe: Connection, features: tuple[str, ...], gps: bool, decoder: Decoder, bulk: bool
-) -> None:
-    import signal
-
-    from likewise.features import feature_set
-
-    if bulk and hasattr(os, "nice"):
-        os.nice(10)  # searches, and whatever else the computer is used for, come first
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    try:
-        compute = feature_set(features) if features else None
-        if compute is not None:
-            compute([np.zeros((32, 32, 3), np.uint8)])  # load weights before limits bite
-    except Exception as error:
-        pipe.send(RuntimeError(f"The features could not be set up: {error}"))
-        return
-    with contextlib.suppress(EOFError, BrokenPipeError, OSError):
-        while True:
-            chunk: list[Task] = pipe.recv()
-            pipe.send(_describe_chunk(chunk, compute, lambda task: decoder(task, gps), pipe))
-
-
-def _describe_chunk(
-    chunk: list[Task], compute: Any, decoder: Callable[[Task], Picture], pipe: Connection
-) -> list[Outcome]:
-    outcomes: list[Outcome] = []
-    good: list[tuple[int, Picture]] = []
-    with _memory_limit(MEMORY):
-        for task in chunk:
-            pipe.send(task.key)
-            try:
-                good.append((task.key, decoder(task)))
-            except Unreadable as error:
-                outcomes.append(Outcome(task.key, problem=str(error)))
-            except MemoryError:
-                reason = "Decoding needs more memory than one picture may take."
-                outcomes.append(Outcome(task.key, problem=reason))
-        pipe.send(-1)
-    if not good:
-        return outcomes
-    blocks = compute([picture.pixels for _, picture in good]) if compute is not None else {}
-    for row, (key, picture) in enumerate(good):
-        vectors = {name: matrix[row] for name, matrix in blocks.items()}
-        bad = [name for name, vector in vectors.items() if not np.isfinite(vector).all()]
-        if bad:
-            reason = f"The {bad[0]} features of this picture are not finite."
-            outcomes.append(Outcome(key, problem=reason))
-            continue
-        light = replace(picture, pixels=np.empty((0, 0, 3), np.uint8))  # pixels stay here
-        outcomes.append(Outcome(key, light, vectors))
-    return outcomes
-
-
-def decode_task(task: Task, gps: bool) -> Picture:
-    """The picture of a task, cropped where the task says so."""
-    data = read_file(task.path) if task.data is None else task.data
-    picture = decode(data, gps=gps)
-    if task.crop is None:
-        return picture
-    return replace(picture, pixels=crop_pixels(picture.pixels, task.crop))
-
-
-def read_file(path: bytes) -> bytes:
-    """The bytes of a regular file, or one reason why not."""
-    import stat
-
-    try:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        handle = os.open(path, flags)
-    except OSError as error:
-        raise Unreadable(f"The file cannot be opened ({error.strerror}).") from None
-    with os.fdopen(handle, "rb") as file:
-        facts = os.fstat(file.fileno())
-        if not stat.S_ISREG(facts.st_mode):
-            raise Unreadable("This is not a regular file.")
-        if facts.st_size > MAX_FILE:
-            raise Unreadable(f"The file is larger than {MAX_FILE >> 30} GiB.")
-        try:
-            return file.read(facts.st_size)  # a larger number would be set aside at once
-        except OSError as error:
-            raise Unreadable(f"The file cannot be read ({error.strerror}).") from None
-
-
-@contextlib.contextmanager
-def _memory_limit(extra: int) -> Iterator[None]:
-    """Let this process grow by ``extra`` bytes at most while decoding (where the system can)."""
-    try:
-        import resource
-
-        with open("/proc/self/statm", "rb") as file:
-            pages = int(file.read().split()[5])  # data + stack, what RLIMIT_DATA counts
-        now = pages * resource.getpagesize()
-        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (now + extra, hard))
-    except (ImportError, OSError, ValueError):
-        yield
-        return
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+        self.children[self.children.index(child)] = _Child(self.settings, self.news)
+        if child.doing in (STARTS, WAITS):  # no file was touched
+            self.again.extend(child.given)
+            self.fruitless += 1
+            if self.fruitless >= FRUITLESS:
+                raise DataProblem(
+                    f"The processes that read pictures ended {FRUITLESS} times before they read "
+                    "one; is there enough memory, and are the features in order?"
+                )
+            return
+        first = child.given.popleft()
+        self.again.extend(child.given)
+        if child.doing == COMPUTES and len(first) > 1:
+            self.again.extend([task] for task in first)  # one by one, to find the culprit
+            return
+        suspect = next(task for task in first if child.doing in (task.key, COMPUTES))
+        if len(first) > 1:
+            self.again.append([task for task in first if task is not suspect])
+        self.deaths[suspect.key] += child.alone and not blame
+        if (child.alone and child.is_fresh and blame) or self.deaths[suspect.key] >= DEATHS:
+            yield Outcome(suspect.key, problem=reason)
+        elif child.alone and blame:
+            self.suspects.appendleft(suspect)  # at once, in the fresh child
+        else:
+            self.suspects.append(suspect)

@@ -89,6 +89,8 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
         parts.append(f"{report.removed:,} have left")
     if report.problems:
         parts.append(f"{report.problems:,} unreadable")
+    if report.unreachable:
+        parts.append(f"{report.unreachable:,} unreachable")
     return ", ".join(parts) + "."
 
 

@@ -43,6 +43,8 @@ class Comparison:
     returned: list[Seen]
     missing: IdArray
     unchanged: int
+    moved: frozenset[int] = frozenset()
+    """Those of the missing whose size and time a new file has."""
 
     @property
     def known(self) -> int:
@@ -118,8 +120,11 @@ class Items:
                 changed.append(Seen(*file))
             else:
                 unchanged += 1
-        missing = sorted(row[0] for row in known.values() if not row[3])
-        return Comparison(new, changed, returned, np.array(missing, dtype=np.int64), unchanged)
+        missing = {row[0]: row[1:3] for row in known.values() if not row[3]}
+        facts = {(file.size, file.mtime_ns) for file in new}
+        moved = frozenset(item for item, fact in missing.items() if fact in facts)
+        ids = np.array(sorted(missing), dtype=np.int64)
+        return Comparison(new, changed, returned, ids, unchanged, moved)
 
     def see(self, files: Sequence[Seen]) -> list[int]:
         """Add or refresh files, in one transaction; gives their ids in the order given.

@@ -383,6 +383,6 @@ def test_which_sqlite_is_sound(version: tuple[int, ...], mended: bool) -> None:
 
 def test_doctor_speaks_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
     facts = {fact.name: fact for fact in doctor(tmp_path / "a" / "b")}
-    assert set(facts) == {"SQLite", "disk", "permission", "writer"}
+    assert set(facts) == {"SQLite", "disk", "permission", "open files", "writer"}
     assert facts["permission"].well
     assert all(fact.advice.endswith(".") for fact in facts.values() if not fact.well)

@@ -27,6 +27,8 @@ class StatusOut(BaseModel):
     items: dict[str, int]
     findable: int
     waiting: int
+    unreachable: int
+    unreachable_folders: list[str]
     generation: int
     degraded: str
     judgements: int

@@ -77,6 +77,7 @@ function Health({ at }) {
   ].filter(Boolean);
   return html`<p class="health" role="status">${parts.join(" · ")}
     ${at.items.problem > 0 && html` · <${Link} to="/jobs">${count(at.items.problem)} unreadable<//>`}
+    ${at.unreachable > 0 && html` · <span title=${at.unreachable_folders.join("\n")}>${count(at.unreachable)} unreachable</span>`}
     ${at.degraded && html`<br /><span class="soft">${at.degraded}</span>`}</p>`;
 }
 

@@ -1,0 +1,192 @@
+"""What a child process does: read files, decode them, compute their features, and say so.
+
+While it decodes it may take a little memory only; before it touches anything that came from
+elsewhere it gives up writing and the network, see :mod:`likewise.collection.confine`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.confine import confine
+from likewise.collection.decoding import Picture, Unreadable, crop_pixels, decode
+
+MEMORY = 1 << 30
+"""Most memory that decoding one file may add to a child."""
+
+MAX_FILE = 1 << 30
+"""Files larger than this are not read."""
+
+STARTS, WAITS, COMPUTES, DIED = -1, -2, -3, -4
+"""What a child does where it does not decode the file of a key (0 or more)."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One picture to describe: the caller's key, and a file or the bytes of one.
+
+    ``crop`` is (left, top, right, bottom) as shares of width and height.
+    """
+
+    key: int
+    path: bytes = b""
+    data: bytes | None = None
+    crop: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of one file: a picture with its features, or the one reason why not."""
+
+    key: int
+    picture: Picture | None = None
+    features: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    problem: str = ""
+
+
+Decoder = Callable[[Task, bool], Picture]
+"""Turns a task into a picture; the second argument says whether to read the place."""
+
+
+_PLAIN = {
+    "likewise.collection.child.Outcome",
+    "likewise.collection.decoding.Picture",
+    "likewise.collection.metadata.Metadata",
+    "numpy.ndarray",
+    "numpy.dtype",
+    "numpy._core.multiarray._reconstruct",
+    "numpy._core.numeric._frombuffer",
+}
+
+
+class _Plain(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if f"{module}.{name}".replace("numpy.core.", "numpy._core.") not in _PLAIN:
+            raise pickle.UnpicklingError(f"A child may not send {module}.{name}.")
+        return super().find_class(module, name)
+
+
+def plain(message: bytes) -> Any:
+    """What a child said: numbers, text, arrays and outcomes, and nothing that could be run."""
+    return _Plain(io.BytesIO(message)).load()
+
+
+def work(
+    pipe: Connection, features: tuple[str, ...], gps: bool, decoder: Decoder, bulk: bool
+) -> None:
+    """Describe chunks of tasks that come through the pipe, until it is closed."""
+    from likewise.features import ONNX, feature_set
+
+    if bulk and hasattr(os, "nice"):
+        os.nice(10)  # searches, and whatever else the computer is used for, come first
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    ours = [name for name in features if not name.startswith(ONNX)]
+    blank = [np.zeros((32, 32, 3), np.uint8)]
+    try:
+        compute = feature_set(ours) if ours else None
+        if compute is not None:
+            compute(blank)  # load weights, and keep what was made of them, before limits bite
+        confine()
+        if len(ours) < len(features):  # a network from elsewhere is parsed in confinement
+            compute = feature_set(features)
+            compute(blank)
+    except Exception as error:
+        pipe.send(f"The features could not be set up: {error}")
+        return
+    with contextlib.suppress(EOFError, OSError):
+        pipe.send(WAITS)
+        while True:
+            chunk: list[Task] = pipe.recv()
+            pipe.send(_describe_chunk(chunk, compute, lambda task: decoder(task, gps), pipe))
+
+
+def _describe_chunk(
+    chunk: list[Task], compute: Any, decoder: Callable[[Task], Picture], pipe: Connection
+) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    good: list[tuple[int, Picture]] = []
+    with _memory_limit(MEMORY):
+        for task in chunk:
+            pipe.send(task.key)
+            try:
+                good.append((task.key, decoder(task)))
+            except Unreadable as error:
+                outcomes.append(Outcome(task.key, problem=str(error)))
+            except MemoryError:
+                reason = "Decoding needs more memory than one picture may take."
+                outcomes.append(Outcome(task.key, problem=reason))
+        pipe.send(COMPUTES)
+    if not good:
+        return outcomes
+    blocks = compute([picture.pixels for _, picture in good]) if compute is not None else {}
+    for row, (key, picture) in enumerate(good):
+        vectors = {name: matrix[row] for name, matrix in blocks.items()}
+        bad = [name for name, vector in vectors.items() if not np.isfinite(vector).all()]
+        if bad:
+            reason = f"The {bad[0]} features of this picture are not finite."
+            outcomes.append(Outcome(key, problem=reason))
+            continue
+        light = replace(picture, pixels=np.empty((0, 0, 3), np.uint8))  # pixels stay here
+        outcomes.append(Outcome(key, light, vectors))
+    return outcomes
+
+
+def decode_task(task: Task, gps: bool) -> Picture:
+    """The picture of a task, cropped where the task says so."""
+    data = read_file(task.path) if task.data is None else task.data
+    picture = decode(data, gps=gps)
+    if task.crop is None:
+        return picture
+    return replace(picture, pixels=crop_pixels(picture.pixels, task.crop))
+
+
+def read_file(path: bytes) -> bytes:
+    """The bytes of a regular file, or one reason why not."""
+    import stat
+
+    try:
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(path, flags)
+    except OSError as error:
+        raise Unreadable(f"The file cannot be opened ({error.strerror}).") from None
+    with os.fdopen(handle, "rb") as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            raise Unreadable("This is not a regular file.")
+        if facts.st_size > MAX_FILE:
+            raise Unreadable(f"The file is larger than {MAX_FILE >> 30} GiB.")
+        try:
+            return file.read(facts.st_size)  # a larger number would be set aside at once
+        except OSError as error:
+            raise Unreadable(f"The file cannot be read ({error.strerror}).") from None
+
+
+@contextlib.contextmanager
+def _memory_limit(extra: int) -> Iterator[None]:
+    """Let this process grow by ``extra`` bytes at most while decoding (where the system can)."""
+    try:
+        import resource
+
+        with open("/proc/self/statm", "rb") as file:
+            pages = int(file.read().split()[5])  # data + stack, what RLIMIT_DATA counts
+        now = pages * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (now + extra, hard))
+    except (ImportError, OSError, ValueError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
