@@ -6,9 +6,40 @@ from typing import Any, NamedTuple
 
 import clarabel
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from likewise.solvers.top_precision_reference import full_dual
+Floats = NDArray[np.floating[Any]]
+
+
+class FullDual(NamedTuple):
+    """min 1/2 |M beta|^2 - gain' beta  with  beta >= 0 and  group beta <= C.
+
+    Column t of ``directions`` (M) is z_i (x_j - x_k)' of triplet t, flat; ``group`` adds up
+    the triplets of each relevant pair; the primal solution is W0 + M beta.
+    """
+
+    directions: Floats
+    gain: Floats
+    group: sparse.csr_array
+
+
+def full_dual(queries: Floats, items: Floats, relevance: Floats, prior: Floats) -> FullDual:
+    """The paper's dual, one column a triplet; only for tiny problems."""
+    columns, gain, pair = [], [], []
+    pairs = 0
+    for z, judged in zip(queries, relevance):
+        for j in np.flatnonzero(judged > 0):
+            for k in np.flatnonzero(judged == 0):
+                away = items[j] - items[k]
+                move = z * away if prior.ndim == 1 else np.outer(z, away)
+                columns.append(move.ravel())
+                gain.append(1.0 - float((prior * move).sum()))
+                pair.append(pairs)
+            pairs += 1
+    count = len(columns)
+    group = sparse.csr_array((np.ones(count), (pair, np.arange(count))), shape=(pairs, count))
+    return FullDual(np.array(columns).T, np.array(gain), group)
 
 
 class Problem(NamedTuple):
@@ -30,14 +61,12 @@ def state(queries: Any, items: Any, relevance: Any, prior: Any, cost: float) -> 
     size, count = directions.shape
     p = sparse.block_diag([sparse.eye(size), sparse.csc_matrix((count, count))], format="csc")
     q = np.concatenate([np.zeros(size), -gain])
-    a = sparse.bmat(
-        [
-            [sparse.eye(size), -sparse.csc_matrix(directions)],
-            [sparse.csc_matrix((count, size)), -sparse.eye(count)],
-            [sparse.csc_matrix((group.shape[0], size)), sparse.csc_matrix(group)],
-        ],
-        format="csc",
-    )
+    parts: list[list[Any]] = [
+        [sparse.eye(size), -sparse.csc_matrix(directions)],
+        [sparse.csc_matrix((count, size)), -sparse.eye(count)],
+        [sparse.csc_matrix((group.shape[0], size)), sparse.csc_matrix(group)],
+    ]
+    a = sparse.bmat(parts, format="csc")
     b = np.concatenate([np.zeros(size + count), np.full(group.shape[0], cost)])
     cones = [clarabel.ZeroConeT(size), clarabel.NonnegativeConeT(count + group.shape[0])]
     return Problem(p, q, a, b, cones, prior)

@@ -17,6 +17,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -179,7 +180,9 @@ def pillow_reads(data: bytes) -> bool:
         Image.MAX_IMAGE_PIXELS = limit
 
 
-def check(folder: Path, corrupt: int, good: int, seed: int, features: tuple[str, ...]) -> dict:
+def check(
+    folder: Path, corrupt: int, good: int, seed: int, features: tuple[str, ...]
+) -> dict[str, Any]:
     """Write, index and compare; gives the counts of one run."""
     readable: dict[str, bool] = {}
     for name, data in corrupt_files(corrupt, seed):

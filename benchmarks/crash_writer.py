@@ -108,7 +108,7 @@ def _paths(store: Store, folder: bytes) -> list[bytes]:
 
 def _sabotage(store: Store) -> None:
     """Name segments first and write them after the commit: the mistake to be caught."""
-    honest = segment_module.write_file
+    honest = segment_module.write_file  # type: ignore[attr-defined]
 
     def too_late(path: Path, chunks: Any) -> tuple[str, int]:
         data = b"".join(bytes(chunk) for chunk in chunks)
@@ -120,4 +120,4 @@ def _sabotage(store: Store) -> None:
         store.catalogue.after_commit(write)
         return hashlib.sha256(data).hexdigest(), len(data)
 
-    segment_module.write_file = too_late  # type: ignore[assignment]
+    segment_module.write_file = too_late  # type: ignore[attr-defined, assignment]

@@ -17,6 +17,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def clustered(n: int, dim: int, rng: np.random.Generator) -> NDArray[np.float32]
     x = centres[rng.integers(0, len(centres), n)]
     x = x + 0.5 * rng.standard_normal((n, len(basis))) @ basis
     x += 0.05 * rng.standard_normal((n, dim))
-    return (x * np.exp(0.3 * rng.standard_normal((n, 1)))).astype(np.float32)
+    lengths = np.exp(0.3 * rng.standard_normal((n, 1)))
+    return np.asarray(x * lengths, np.float32)
 
 
 def surrogates(vectors: NDArray[np.float32]) -> list[Surrogate]:
@@ -104,11 +106,12 @@ def overhead(
         engine.nprobe = index.probes
     groups = [queries[i : i + batch] for i in range(0, len(queries), batch)]
     asked = [surrogates(group) for group in groups]
+    ours: list[Callable[[], Any]]
     if batch == 1:
-        ours = [lambda one=one: index.search(one[0], K) for one in asked]  # type: ignore[misc]
+        ours = [partial(index.search, one[0], K) for one in asked]
     else:
-        ours = [lambda some=some: index.search_many(some, K) for some in asked]  # type: ignore[misc]
-    theirs = [lambda x=x: engine.search(x, K) for x in groups]  # type: ignore[misc]
+        ours = [partial(index.search_many, some, K) for some in asked]
+    theirs: list[Callable[[], Any]] = [partial(engine.search, x, K) for x in groups]
     our_times, their_times = alternate(ours, theirs, 0.3 if report.quick else 15.0)
     p50, p99 = percentiles_ms(our_times)
     peer_p50, _ = percentiles_ms(their_times)

@@ -21,6 +21,7 @@ Seconds: median over problems of the best of five runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import clarabel
@@ -31,7 +32,6 @@ from sklearn.svm import _liblinear
 
 from experiments.report import Report, best_of, run
 from likewise.solvers.ranking import rank, rank_many
-from likewise.solvers.ranking_reference import differences, metric, primal
 
 GAP = 1e-5
 RUNS = 5
@@ -56,8 +56,8 @@ class Problem(NamedTuple):
 
     def gap(self, w: Any) -> float:
         """How far above the lower bound the objective of ``w`` is."""
-        ones = np.ones(len(self.X))
-        return primal(self.X, w, self.C * ones, ones, self.A, np.zeros(len(w))) - self.lower
+        broken = np.maximum(0, 1 - self.X @ w)
+        return float(0.5 * w @ self.A @ w + self.C * broken.sum() - self.lower)
 
 
 def vectors(rng: np.random.Generator, count: int, dim: int, classes: int = 10) -> tuple[Any, Any]:
@@ -86,7 +86,7 @@ def make(rng: np.random.Generator, dim: int, C: float, sigma: float) -> Problem:
     better = np.repeat(np.arange(len(good)), len(bad))
     worse = np.tile(len(good) + np.arange(len(bad)), len(good))
     best = rank(Z, better, worse, C=C, sigma=sigma, tol=1e-11, max_sweeps=100_000)
-    X, A = differences(Z, better, worse), metric(dim, sigma)
+    X, A = Z[better] - Z[worse], np.eye(dim) - sigma / dim
     return Problem(Z, better, worse, C, sigma, X, A, best.objective - best.gap)
 
 
@@ -247,7 +247,7 @@ def refit(report: Report, dim: int) -> None:
     start = np.ones(len(better))
     start[before] = old.alpha
     for name, alpha in (("ours, cold", None), ("ours, warm", start)):
-        call = lambda a=alpha: rank(Z, better, worse, sigma=0.95, alpha=a)  # noqa: E731
+        call = partial(rank, Z, better, worse, sigma=0.95, alpha=alpha)
         found, seconds = call(), best_of(20, call)
         gap = found.gap / max(1.0, found.objective)
         report.row(method=name, marks=50, dim=dim, sigma=0.95, gap=gap, seconds=seconds)

@@ -17,11 +17,11 @@ import faiss
 import numpy as np
 from scipy import sparse
 
+from benchmarks.rcca_by_hand import descend_dense, literal
 from experiments.report import Report, best_of, peak_mib, run
 from likewise.learners.clicks import Clicks
 from likewise.solvers.rcca import Model, Settings, Triplets, rcca
 from likewise.solvers.rcca_descent import Moving, Run, descend_round, stream
-from likewise.solvers.rcca_reference import descend_dense, literal
 from likewise.spaces import Blocks
 
 PAPER_PER_SECOND = 3.5
@@ -140,10 +140,9 @@ def scan(report: Report, X: Any, start: Model, T: Any) -> None:
     text = T[[0]]
 
     def ask() -> Any:
-        vector = model.surrogate(text).vector.astype(np.float32)
-        return index.search(vector[None], 10)
+        return index.search(np.asarray(model.surrogate(text).vector, np.float32)[None], 10)
 
-    vector = model.surrogate(text).vector.astype(np.float32)[None]
+    vector = np.asarray(model.surrogate(text).vector, np.float32)[None]
     ask()
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)

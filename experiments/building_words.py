@@ -6,7 +6,7 @@ matrix of bytes and the row where each picture begins.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,11 @@ MOST = 1000
 """Places of a picture that are kept on disk; a smaller limit takes the first of them."""
 
 DISTRACTORS = ("flickr8k", "corel5k")
-LOADERS = {"tmbud": load_tmbud, "flickr8k": load_flickr8k, "corel5k": load_corel5k}
+LOADERS: dict[str, Callable[[], Any]] = {
+    "tmbud": load_tmbud,
+    "flickr8k": load_flickr8k,
+    "corel5k": load_corel5k,
+}
 
 
 class Descriptors(NamedTuple):
@@ -88,7 +92,9 @@ def vocabulary(size: int, report: Report) -> Vocabulary:
 
     def learn() -> NDArray[Any]:
         report.say(f"learning a vocabulary of {size:,} words ...")
-        how = {} if size <= 50_000 else {"sample": 1_000_000, "rounds": 0}  # minutes, not hours
+        how: dict[str, Any] = (
+            {} if size <= 50_000 else {"sample": 1_000_000, "rounds": 0}
+        )  # minutes, not hours
         batches = (
             found.data[start : start + 100_000]
             for found in (descriptors(name, report) for name in DISTRACTORS)

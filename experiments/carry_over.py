@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from experiments.photo_tasks import Task, photo_task
 from experiments.report import Report, run
+from experiments.rivals.oasis import Oasis
 from likewise.evaluation import measure, randomisation_test, rank
 from likewise.evaluation.guard import Verdict, guard
-from likewise.learners.baselines.oasis import Oasis
+from likewise.learners.bilinear import Bilinear
 from likewise.learners.bilinear_learner import BilinearLearner
 from likewise.learners.references import label_pairs
 from likewise.learners.teachings import judge, taught
@@ -72,6 +73,7 @@ def learned(task: Task, preferences: Preferences, report: Report) -> dict[str, N
     out = {}
     for form in FORMS:
         model = learner(task, form, report.seed).fit(task.items, preferences).similarity_
+        assert isinstance(model, Bilinear)  # there is something to learn from
         out[form] = model.surrogates(task.queries)
     steps = 1000 if report.quick else 30_000
     # C with the benefit of hindsight: the best of 1e-4, 3e-4, 1e-3 and 3e-3 on these queries.

@@ -64,7 +64,7 @@ class Log(NamedTuple):
 
     query: Array
     item: Array
-    count: Array
+    times: Array
     triplets: Preferences
 
 
@@ -154,7 +154,9 @@ def simulate(part: Part, vocabulary: TextVocabulary, total: int, seed: int) -> L
     item = np.where(astray, rng.integers(0, pictures, len(query)), item)
     pairs, count = np.unique(np.stack([query, item], axis=1), axis=0, return_counts=True)
     shown = np.repeat(np.arange(n), UNCLICKED), rng.integers(0, pictures, n * UNCLICKED)
-    triplets = from_clicks(*pairs.T, count, candidates=shown, total=total, seed=seed)
+    triplets = from_clicks(
+        pairs[:, 0], pairs[:, 1], count, candidates=shown, total=total, seed=seed
+    )
     return Log(pairs[:, 0], pairs[:, 1], count, triplets)
 
 
@@ -185,7 +187,7 @@ def picture_truth(part: Part, vocabulary: TextVocabulary, seed: int) -> Array:
     most = np.zeros((n, n), np.float32)
     np.maximum.at(most, part.own, shared(words, words, part.own, n))
     grades = np.where(most >= 2, 2.0, 0.0)
-    meant = log.count > 1  # a single click may have gone astray
+    meant = log.times > 1  # a single click may have gone astray
     clicked = sparse.csr_array(
         (np.ones(meant.sum()), (log.query[meant], log.item[meant])), shape=(len(part.texts), n)
     )

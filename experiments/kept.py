@@ -68,8 +68,9 @@ def keep_features(
     """Raw features of a set by block, one row a picture; what is missing by two processes."""
     versions = feature_set(blocks).versions
     names = {block: f"{name}-{block}-{versions[block]}" for block in blocks}
-    found = {block: _read(names[block], len(pictures)) for block in blocks}
-    missing = tuple(block for block in blocks if found[block] is None)
+    known = {block: _read(names[block], len(pictures)) for block in blocks}
+    found = {block: rows for block, rows in known.items() if rows is not None}
+    missing = tuple(block for block in blocks if block not in found)
     if missing:
         report.say(f"extracting {', '.join(missing)} of {len(pictures)} pictures ({name}) ...")
         parts = joblib.Parallel(n_jobs=2)(
@@ -79,7 +80,7 @@ def keep_features(
         for block in missing:
             found[block] = np.concatenate([part[block] for part in parts])
             _write(names[block], found[block])
-    return found
+    return {block: found[block] for block in blocks}
 
 
 def _extract(pictures: Sequence[Any], start: int, blocks: tuple[str, ...]) -> Blocks:

@@ -43,10 +43,12 @@ def main(report: Report) -> None:
     seed, quick = report.seed, report.quick
     if quick:
         data = PaperSet.split(*planted(1_500, seed=seed), 100, seed)
-        references, n, clusters, probes = 40, 12, 30, (2, 4)
+        references, n, clusters = 40, 12, 30
+        probes: tuple[int, ...] = (2, 4)
     else:
         data = PaperSet.split(*cifar10_gist(report), 10_000, seed)
-        references, n, clusters, probes = 2_250, 50, 1_000, (5, 10, 15, 20)
+        references, n, clusters = 2_250, 50, 1_000
+        probes = (5, 10, 15, 20)
     own = reference_rows(data.items, references, seed)
 
     plain = measured(data.queries, data)

@@ -21,8 +21,8 @@ from experiments.paper_sets import (
 )
 from experiments.paper_teaching import SIGMA, Taught
 from experiments.report import Report, run
+from experiments.rivals.rerank import reranked
 from likewise.evaluation import randomisation_test
-from likewise.learners.baselines.rerank import reranked
 
 BLOCK = 250
 CUTS = (100, 300, 1_000, 3_000, 6_000, 10_000)
@@ -32,12 +32,13 @@ def main(report: Report) -> None:
     seed = report.seed
     if report.quick:
         data = PaperSet.split(*planted(1_200, seed=seed), 100, seed)
-        references, n, pool, cuts = 40, 12, 60, (10, 30, 100)
+        references, n, pool = 40, 12, 60
+        cuts: tuple[int, ...] = (10, 30, 100)
         depths: tuple[int, ...] = (10, 100)
     else:
         data = PaperSet.split(*mnist()[:2], 1_000, seed)
-        references, n, pool, cuts = 1_000, 50, 500, CUTS
-        depths = (100, 1_000)
+        references, n, pool = 1_000, 50, 500
+        cuts, depths = CUTS, (100, 1_000)
     own = reference_rows(data.items, references, seed)
     taught = Taught.by("pool500", data, own, n, seed=seed, pool=pool)
     learned = taught.weights(SIGMA)
@@ -83,7 +84,7 @@ def _searched(
     parts = []
     for start in range(0, len(vectors), BLOCK):
         some = slice(start, start + BLOCK)
-        scores = vectors[some].astype(np.float32) @ data.items.T
+        scores: Floats = vectors[some].astype(np.float32) @ data.items.T
         if depth is not None:
             scores = reranked(queries[some] @ data.items.T, scores, depth)
         parts.append(of_scores(scores, data, some, names))

@@ -13,16 +13,17 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.manifold import MDS
+from sklearn.manifold import MDS, trustworthiness
 
+from experiments.board_picture import draw_board
 from experiments.photo_features import photo_features, photos
 from experiments.report import Report, run
 from likewise.layout.board import SIDE, Layout, arrange, classical
-from likewise.layout.picture import draw_board
-from likewise.layout.quality import distances, overlap, stress, trustworthiness
+from likewise.layout.quality import distances, overlap, stress
 from likewise.learners.metric import balanced_scale
 from likewise.types import FloatArray
 
@@ -44,9 +45,13 @@ def main(report: Report) -> None:
         "board, query at centre": lambda b: arrange(x[shown[b]], query=x[queries[b]]).positions,
         "board on a grid": lambda b: arrange(x[shown[b]], grid=True).positions,
     }
+
+    def balanced(entropy: float, b: int) -> FloatArray:
+        return arrange(x[shown[b]], entropy=entropy).positions
+
     for value in LAMBDAS:
         name = f"board, lambda {value:g}"
-        methods[name] = lambda b, value=value: arrange(x[shown[b]], entropy=value).positions
+        methods[name] = partial(balanced, value)
     arrange(x[shown[0]])  # compiled before the clock runs
     peer = 0.0
     for name, place in methods.items():
@@ -58,7 +63,7 @@ def main(report: Report) -> None:
                 (
                     stress(distances(x[rows]), y),
                     overlap(y, SIDE),
-                    trustworthiness(x[rows], y),
+                    trustworthiness(x[rows], y, n_neighbors=7),
                 )
                 for rows, y in zip(shown, found)
             ]

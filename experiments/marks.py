@@ -27,10 +27,10 @@ from sklearn.svm import SVC
 
 from experiments.photo_tasks import Task, photo_task
 from experiments.report import Report, run
+from experiments.rivals.rerank import reranked
+from experiments.rivals.rocchio import rocchio
 from likewise.evaluation import measure, randomisation_test, rank
 from likewise.index.flat import FlatIndex
-from likewise.learners.baselines.rerank import reranked
-from likewise.learners.baselines.rocchio import rocchio
 from likewise.learners.marks import Background, MarkedQuery, MarkSettings
 
 SETS = ("corel5k", "flickr8k")
@@ -42,7 +42,7 @@ OURS = tuple(
 ROCCHIO = ((0.75, 0.15), (0.75, 0.5), (1.0, 0.15), (1.0, 0.5), (1.0, 1.0), (1.5, 0.5))
 SVM = (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Measures = dict[str, Floats]
 
 

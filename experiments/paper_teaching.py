@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paper_sets import BLOCK, Floats, Ints, PaperSet
-from likewise.evaluation import Relevance, judged_average_precision, mean, rank
-from likewise.learners import policies
-from likewise.learners.baselines.identity_prior import identity_prior
-from likewise.learners.baselines.qi_rsvm import qi_rsvm
-from likewise.learners.directions import (
+from experiments import policies
+from experiments.directions import (
     Strength,
     agreed_direction,
     choose_strength,
     learn_directions,
 )
+from experiments.paper_sets import BLOCK, Floats, Ints, PaperSet
+from experiments.rivals.identity_prior import identity_prior
+from experiments.rivals.qi_rsvm import qi_rsvm
+from likewise.evaluation import Relevance, judged_average_precision, mean, rank
 from likewise.learners.references import Learned, clipped, combine, label_pairs, learn_references
 from likewise.types import Preferences
 

@@ -23,6 +23,7 @@ from likewise.collection.defaults import SPECS, WEIGHTS
 from likewise.datasets import load_corel5k, load_flickr8k
 from likewise.learners import Plain
 from likewise.spaces import Blocks
+from likewise.types import FloatArray
 
 _FUNCTION_WORDS = (
     "a about across after against all along also an and another any are around as at away "
@@ -53,8 +54,8 @@ class Task:
 
     name: str
     plain: Plain
-    queries: NDArray[np.float64]
-    items: NDArray[np.float64]
+    queries: FloatArray
+    items: FloatArray
     relevant: NDArray[np.bool_]
     labels: NDArray[np.int64] | None = None
 
@@ -94,7 +95,7 @@ def photo_task(name: str, report: Report) -> Task:
 
 def content_words(captions: Sequence[Sequence[str]]) -> sparse.csr_array:
     """Pictures x stems: which content words the captions of each picture have."""
-    stem, column = stemmer("english"), {}
+    stem, column = stemmer("english"), dict[str, int]()
     rows: list[int] = []
     columns: list[int] = []
     for number, texts in enumerate(captions):

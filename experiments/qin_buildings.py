@@ -25,14 +25,14 @@ from scipy import sparse
 
 from experiments.building_words import DISTRACTORS, assigned, strips, toy
 from experiments.report import Report, run
-from likewise.index.inverted import InvertedIndex
-from likewise.learners.baselines.word_weights import (
+from experiments.rivals.word_weights import (
     NegativeEvidence,
     Whitened,
     asymmetric,
     cosine,
     intra_burst,
 )
+from likewise.index.inverted import InvertedIndex
 from likewise.learners.word_table import WordTable
 from likewise.learners.word_table_learner import WordTableLearner, mine
 from likewise.spaces import Words
@@ -209,7 +209,8 @@ class Scorer:
         """One row a query."""
         space = self.similarity.space
         asked = [self.similarity.surrogate(queries[[q]]) for q in range(queries.shape[0])]
-        stack = sparse.csr_array(sparse.vstack([a.vector for a in asked], format="csr"))
+        rows: list[Any] = [a.vector for a in asked]
+        stack = sparse.csr_array(sparse.vstack(rows, format="csr"))
         scores = (stack @ space.encode(documents).T).toarray()
         for name, column in self.similarity.side_columns(documents).items():
             scores += np.outer([a.side.get(name, 0.0) for a in asked], column)

@@ -42,10 +42,10 @@ from experiments.click_log import (
     vocabulary_of,
 )
 from experiments.report import Report, run
+from experiments.rivals.cca import cca_similarity
+from experiments.rivals.pamir import fit_pamir
+from experiments.rivals.psi import fit_psi, random_start
 from likewise.evaluation import ndcg, ndcg_paper, randomisation_test, rank
-from likewise.learners.baselines.cca import cca_similarity
-from likewise.learners.baselines.pamir import fit_pamir
-from likewise.learners.baselines.psi import fit_psi, random_start
 from likewise.learners.clicks import Clicks
 from likewise.solvers.cca import CCA, cca
 from likewise.solvers.rcca import Model, Settings, rcca, scaled

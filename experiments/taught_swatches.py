@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.policies import mixed
 from experiments.report import Report, run
 from likewise.collection.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import SwatchSet, simulate_labels, swatches
 from likewise.datasets.simulated import By, relevance
 from likewise.evaluation import measure, randomisation_test, rank
 from likewise.features import feature_set
-from likewise.layout.sheet import SheetRow, contact_sheet
+from likewise.layout.sheet import Mark, SheetRow, contact_sheet
 from likewise.learners import Plain
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.bilinear_learner import BilinearLearner
-from likewise.learners.policies import mixed
 from likewise.learners.references import label_pairs
 from likewise.spaces import Blocks
 from likewise.types import Preferences
@@ -151,7 +151,7 @@ def draw(world: World, model: Bilinear, picked: list[tuple[By, int]], report: Re
             scores[query] = np.inf
             first = np.argsort(-scores, kind="stable")[:9]
             good = relevance(world.swatches, [query], kind)[0]
-            said = ["query", *("relevant" if good[i] else "not" for i in first[1:])]
+            said: list[Mark] = ["query", *("relevant" if good[i] else "not" for i in first[1:])]
             pictures = [world.pictures[i] for i in first]
             rows.append(SheetRow(pictures, f"taught by {kind}", marks=said))
         path = report.path(f"taught-{when}.jpg")

@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.base import clone
 
 from experiments.report import Report
+from experiments.rivals.oasis import Oasis
+from experiments.rivals.rank_svm import BilinearRankSvm
 from likewise.evaluation import evaluate, rank
-from likewise.learners.baselines.oasis import Oasis
-from likewise.learners.baselines.rank_svm import BilinearRankSvm
 from likewise.learners.plain import Plain
 from likewise.learners.top_precision import TopPrecisionLearner
 

@@ -21,39 +21,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from likewise.types import BadInput, FloatArray, SpaceMismatch, Surrogate, as_matrix
+from likewise.types import BadInput, FloatArray, Surrogate, as_matrix
 
 Arrays = dict[str, NDArray[Any]]
-
-
-class StoredSpace(Protocol):
-    """A space that can be written down and restored without pickle."""
-
-    kind: ClassVar[str]
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of all that the space was fitted on."""
-        ...
-
-    @property
-    def dim(self) -> int:
-        """Number of columns of a code."""
-        ...
-
-    def encode(self, x: Any) -> Any:
-        """Codes of picture vectors, one row each."""
-        ...
-
-    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
-        """Numbers and settings to restore the space from."""
-        ...
 
 
 def fingerprint(kind: str, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> str:
@@ -65,15 +41,6 @@ def fingerprint(kind: str, arrays: Mapping[str, NDArray[Any]], settings: Mapping
         h.update(f"{name}:{a.dtype.str}:{a.shape}".encode())
         h.update(a.tobytes())
     return f"{kind}-{h.hexdigest()[:32]}"
-
-
-def check_same_space(expected: str, found: str, what: str) -> None:
-    """Refuse, by name, what was made for another space."""
-    if expected and found and expected != found:
-        raise SpaceMismatch(
-            f"This {what} was made for the space {found}, but the collection uses {expected}; "
-            "learn it again here, or index with the features it was made for."
-        )
 
 
 # --------------------------------------------------------------------------

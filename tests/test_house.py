@@ -97,6 +97,19 @@ def test_the_outside_is_never_imported():
         }
 
 
+def test_the_package_holds_nothing_that_only_outsiders_use():
+    """A file is imported by another one, or stands in the registry of its room."""
+    names = {name for path in files() for name in imported(path)}
+    used = names | {name.rpartition(".")[0] for name in names}
+    for path in files():
+        inside = path.relative_to(PACKAGE.parent).with_suffix("")
+        module = ".".join(inside.parts)
+        registry = ast.walk(ast.parse((path.parent / "__init__.py").read_text(encoding="utf-8")))
+        listed = {str(n.value).split(":")[0] for n in registry if isinstance(n, ast.Constant)}
+        if path.stem != "__init__" and module not in used:
+            assert {module, path.stem} & listed, f"nothing in the package uses {module}"
+
+
 @pytest.mark.parametrize("library", sorted(HEAVY))
 def test_heavy_libraries_stay_in_the_files_that_own_them(library):
     for path in files():

@@ -157,9 +157,6 @@ def triplets(evidence: TextEvidence, seed: int) -> Preferences:
     )  # fmt: skip
 
 
-Keep = Callable[[State], None]
-
-
 @dataclass(frozen=True, eq=False)
 class Fitting:
     """Fits words models: on everything, or without what is held out.

@@ -13,9 +13,6 @@ from likewise.types import FloatArray, IdArray
 THRESHOLD = 0.9
 """Share of the largest possible plain score from which on two items are near-duplicates."""
 
-NEAREST = 16
-"""How many neighbours of each item are looked at."""
-
 _BLOCK = 512
 
 

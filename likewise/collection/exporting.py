@@ -1,13 +1,10 @@
-"""What a collection gives out: explanations, neighbours, thumbnails, sheets, copies of files."""
+"""What a collection gives out: explanations, neighbours, representatives, thumbnails."""
 
 from __future__ import annotations
 
-import csv
 import os
-import shutil
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +14,7 @@ from likewise.collection.searching import picture_surrogate
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.wording import joined
 from likewise.collection.workers import read_file
-from likewise.store import as_key
-from likewise.types import BadInput, DataProblem, NotFound, check_k
+from likewise.types import DataProblem, NotFound, check_k
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -127,34 +123,3 @@ def representatives(snapshot: Snapshot, count: int) -> list[int]:
     sizes = np.bincount(found.assignment, minlength=len(found.centres))
     chosen = medoids(scaled[rows], found.centres)
     return [int(ids[rows[m]]) for m in np.asarray(chosen)[np.argsort(-sizes, kind="stable")]]
-
-
-def write_selection(
-    collection: Collection,
-    items: Sequence[int],
-    target: Path,
-    how: Literal["csv", "copies", "links"] = "csv",
-) -> int:
-    """Write a selection of items: a CSV of their paths, or a folder of copies or links."""
-    found = collection.store.items.many(items)
-    if how == "csv":
-        with open(target, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["item", "file"])
-            writer.writerows((i.id, i.file) for i in found)
-        return len(found)
-    if how not in ("copies", "links"):
-        raise BadInput(f"A selection is written as csv, copies or links, not {how!r}.")
-    if as_key(os.path.abspath(target)).startswith(os.fsencode(collection.folder) + b"/"):
-        raise BadInput("Write copies outside the collection's folder, or they become items too.")
-    target.mkdir(parents=True, exist_ok=True)
-    for place, item in enumerate(found, start=1):
-        source = collection.folder / item.file
-        name = target / f"{place:04d}-{Path(item.file).name}"
-        if name.exists():
-            raise BadInput(f"{name} is there already; choose an empty folder.")
-        if how == "copies":
-            shutil.copy2(source, name)
-        else:
-            name.symlink_to(source)
-    return len(found)

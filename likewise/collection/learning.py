@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.queries import Example, Query
 from likewise.collection.searching import QueryPictures
 from likewise.collection.snapshot import Snapshot
 from likewise.evaluation import (
@@ -323,10 +322,3 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value
-
-
-def query_of(ref: QueryRef) -> Query:
-    """The query that judgements of this name are about."""
-    if ref.kind == "text":
-        return Query(text=ref.value)
-    return Query((Example(ref),))

@@ -66,16 +66,6 @@ class Query:
         raise BadInput("Judgements need a query with a wanted picture or words.")
 
     @property
-    def is_single(self) -> bool:
-        """One wanted picture and nothing else."""
-        return (
-            len(self.examples) == 1
-            and self.examples[0].weight > 0
-            and not self.text.strip()
-            and self.vector is None
-        )
-
-    @property
     def own_items(self) -> list[str]:
         """Paths of collection items that are whole examples of this query: pinned or left out."""
         return [e.ref.value for e in self.examples if e.ref.kind == "item" and e.ref.crop is None]

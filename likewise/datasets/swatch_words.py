@@ -10,8 +10,6 @@ something to learn; every word still says the truth.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from likewise.datasets.swatch_art import Design
@@ -102,14 +100,3 @@ def caption(design: Design, rng: np.random.Generator, synonyms: float = 0.15) ->
 def tags(design: Design) -> tuple[str, ...]:
     """Three plain keywords of a design: motif, colour, texture."""
     return design.motif, design.colour, design.texture
-
-
-def read_caption(text: str) -> dict[str, str]:
-    """What a caption says, in the names of the truth: ``{"motif": ..., "colour": ..., ...}``."""
-    found: dict[str, str] = {}
-    for aspect, names in SYNONYMS.items():
-        for name, others in names.items():
-            words = "|".join(re.escape(word) for word in (name, *others))
-            if re.search(rf"\b(?:{words})\b", text):
-                found[aspect] = name
-    return found

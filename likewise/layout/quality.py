@@ -1,4 +1,4 @@
-"""How good a layout is: stress, overlap of the pictures, trustworthiness of neighbourhoods."""
+"""How good a layout is: stress, and overlap of the pictures."""
 
 from __future__ import annotations
 
@@ -48,22 +48,3 @@ def overlap(positions: Any, side: float) -> float:
     covered = across.T.astype(np.float32) @ up.astype(np.float32) > 0
     union = float(np.diff(xs) @ covered @ np.diff(ys))
     return max(0.0, 1.0 - union / (len(p) * side * side))
-
-
-def trustworthiness(x: Any, positions: Any, *, k: int = 7) -> float:
-    """Whether neighbours on the layout are neighbours in truth (Venna and Kaski): 1 is best.
-
-    A picture among the k nearest on the layout that is the r-th nearest in truth costs r - k.
-    """
-    truth, shown = distances(x), distances(positions)
-    n = len(truth)
-    if len(shown) != n:
-        raise BadInput("There must be one position for each picture.")
-    if not 1 <= k < n / 2:
-        raise BadInput(f"k must be at least 1 and below half of the {n} pictures, not {k}.")
-    for d in (truth, shown):
-        np.fill_diagonal(d, -1.0)
-    rank = np.argsort(np.argsort(truth, axis=1, kind="stable"), axis=1, kind="stable")
-    near = np.argsort(shown, axis=1, kind="stable")[:, 1 : k + 1]
-    cost = np.maximum(0, np.take_along_axis(rank, near, axis=1) - k).sum()
-    return float(1.0 - cost * 2.0 / (n * k * (2 * n - 3 * k - 1)))

@@ -59,17 +59,6 @@ def sorted_grid(x: Any, *, columns: int | None = None) -> IdArray:
     return grid
 
 
-def neighbour_distance(grid: IdArray, x: Any) -> float:
-    """Mean distance between pictures side by side or one above the other: less is better sorted."""
-    points = as_matrix(x, name="pictures").astype(np.float64)
-    total, count = 0.0, 0
-    for a, b in ((grid[:, :-1], grid[:, 1:]), (grid[:-1], grid[1:])):
-        both = (a >= 0) & (b >= 0)
-        total += float(np.linalg.norm(points[a[both]] - points[b[both]], axis=1).sum())
-        count += int(both.sum())
-    return total / max(1, count)
-
-
 def _leading(points: FloatArray) -> FloatArray:
     """Coordinates along the leading axes, their signs fixed so that runs agree."""
     centred = points - points.mean(axis=0)

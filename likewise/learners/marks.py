@@ -130,14 +130,6 @@ class Background:
         return cls(arrays["values"], arrays["axes"], arrays["root"])
 
 
-def ordering_grades(count: int) -> FloatArray:
-    """An ordering as graded marks: evenly from 1 for the nearest to -1 for the farthest.
-
-    One picture alone is in no order: it counts as relevant.
-    """
-    return np.linspace(1.0, -1.0, count) if count > 1 else np.ones(count)
-
-
 class MarkedQuery:
     """Turns a query and its marks into a surrogate.
 
@@ -241,7 +233,7 @@ class MarkedQuery:
     ) -> Surrogate:
         """The same from graded marks: above zero relevant, below irrelevant, by how much.
 
-        Labels are 1 and -1; an ordering of n items is ``ordering_grades(n)``.
+        Labels are 1 and -1; an ordering of n items is ``np.linspace(1, -1, n)``.
         """
         g = np.asarray(grades, dtype=np.float64).ravel()
         if not np.isfinite(g).all():

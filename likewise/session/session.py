@@ -258,16 +258,6 @@ class TargetSession:
         board = self.board
         return self._show(board.round, board.query, ids, (), board.weights, {}, {}, [], clock)
 
-    def arrange(self, placed: Mapping[int, Place]) -> tuple[Place, ...]:
-        """Positions of the board when some pictures stay where the person put them."""
-        unknown = [item for item in placed if int(item) not in self.board.shown]
-        if unknown:
-            raise BadInput(f"Item {unknown[0]} is not on the board.")
-        board = self.board
-        return self._positions(
-            board.query, board.shown, board.weights, dict(zip(board.shown, board.positions)), placed
-        )
-
     def undo(self) -> Board:
         """Back to the board before; going on from there is a new branch."""
         before = self._rounds.round(self.board.round).parent
@@ -405,7 +395,7 @@ class TargetSession:
         elif len(shown) < self.settings.shown:
             notes.append(f"Only {len(ids)} items were left that had not been shown yet.")
         last = {} if parent is None else dict(zip(self.board.shown, self.board.positions))
-        positions = self._positions(query, shown, weights, last, {})
+        positions = self._positions(query, shown, weights, last)
         clock.lap("layout")
         payload = {
             "query": query,
@@ -430,7 +420,6 @@ class TargetSession:
         shown: Sequence[int],
         weights: FloatArray,
         last: Mapping[int, Place],
-        placed: Mapping[int, Place],
     ) -> tuple[Place, ...]:
         if self.settings.layout == "none" or not shown:
             return ()
@@ -442,12 +431,10 @@ class TargetSession:
         elif query is None and self._vector is not None:
             centre = self._vector * np.sqrt(weights).astype(np.float32)
         start = np.array([last.get(item, (np.nan, np.nan)) for item in shown])
-        fixed = np.array([placed.get(item, (np.nan, np.nan)) for item in shown])
         layout = arrange(
             x,
             query=centre,
             start=start,
-            fixed=fixed,
             side=side_for(len(shown) + 1),
             grid=self.settings.layout == "grid",
         )

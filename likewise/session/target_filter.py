@@ -346,27 +346,3 @@ def _add_log_likelihood(
             for e in range(len(mistakes)):
                 rule = (one - mistakes[e]) / totals[k] + mistakes[e] / np.float32(shown)
                 out[k * len(mistakes) + e, i] += np.log(rule)
-
-
-def reference_posterior(
-    vectors: FloatArray,
-    weights: FloatArray,
-    choices: Sequence[tuple[IdArray, int]],
-    *,
-    powers: Sequence[int] = POWERS,
-    mistakes: Sequence[float] = MISTAKES,
-) -> FloatArray:
-    """The rules written out for one view: slow and obvious, to test the fast ones against."""
-    x = np.asarray(vectors, np.float64)
-    likely = np.zeros(len(x))
-    for power in powers:
-        for mistake in mistakes:
-            product = np.ones(len(x))
-            for candidates, chosen in choices:
-                shown = x[candidates]
-                floor = FLOOR * float((((shown - shown.mean(axis=0)) ** 2) @ weights).mean())
-                d = np.maximum(((x[:, None, :] - shown[None, :, :]) ** 2) @ weights, floor)
-                p = 1 / ((d[:, [chosen]] / d) ** power).sum(axis=1)
-                product *= (1 - mistake) * p + mistake / len(candidates)
-            likely += product / (len(powers) * len(mistakes))
-    return np.log(likely)

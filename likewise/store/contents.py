@@ -169,18 +169,6 @@ class Contents:
                 )
             )
 
-    def holders(self, contents: Iterable[int]) -> dict[int, list[int]]:
-        """Present items that hold each content."""
-        found: dict[int, list[int]] = {}
-        with self._catalogue.reading() as db:
-            for content, item in db.execute(
-                f"SELECT content, id FROM items WHERE content {AMONG} AND removed IS NULL "
-                "ORDER BY id",
-                (id_list(contents),),
-            ):
-                found.setdefault(content, []).append(item)
-        return found
-
 
 def _still_known(
     results: Sequence[Result], blocks: Mapping[str, Any], keys: Mapping[int, str]

@@ -147,31 +147,6 @@ class Items:
             self._words.refresh(ids)
         return ids
 
-    def unhashed(self, limit: int = 1000) -> list[tuple[int, bytes]]:
-        """Present items whose content is not known yet: (id, path), by id."""
-        with self._catalogue.reading() as db:
-            return db.execute(
-                "SELECT id, path FROM items WHERE content IS NULL AND removed IS NULL "
-                "AND problem = '' ORDER BY id LIMIT ?",
-                (limit,),
-            ).fetchall()
-
-    def hashed(self, pairs: Sequence[tuple[int, bytes]]) -> None:
-        """Tell the SHA-256 (32 bytes) of items; known contents are shared, not made anew."""
-        now = time.time()
-        with self._catalogue.transaction() as db:
-            db.executemany(
-                "INSERT OR IGNORE INTO contents (sha256, size, added) "
-                "SELECT ?, size, ? FROM items WHERE id = ?",
-                ((_digest(sha256), now, item) for item, sha256 in pairs),
-            )
-            db.executemany(
-                "UPDATE items SET problem = '', "
-                "content = (SELECT id FROM contents WHERE sha256 = ?) WHERE id = ?",
-                ((sha256, item) for item, sha256 in pairs),
-            )
-            self._words.refresh([item for item, _ in pairs])
-
     def trouble(self, pairs: Sequence[tuple[int, str]]) -> None:
         """Record why files could not be read at all (permission, vanished, not a file)."""
         with self._catalogue.transaction() as db:

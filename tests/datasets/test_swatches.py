@@ -6,6 +6,7 @@ import csv
 import doctest
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -20,7 +21,7 @@ from likewise.datasets.swatch_art import SCALES, TEXTURES, Design, draw
 from likewise.datasets.swatch_motifs import MOTIFS
 from likewise.datasets.swatch_palettes import COLOURS, GROUNDS, palette, suited_grounds, to_srgb
 from likewise.datasets.swatch_truth import CHANGES, apply_change
-from likewise.datasets.swatch_words import SYNONYMS, read_caption
+from likewise.datasets.swatch_words import SYNONYMS
 from likewise.datasets.swatches import CAPTION_FILE, RECIPE_FILE, SwatchSet, swatches
 from likewise.types import BadInput, DataProblem
 
@@ -30,6 +31,17 @@ from likewise.datasets.swatches import swatches
 s = swatches(12, size=48, seed={seed})
 print(hashlib.sha256(b"".join(p.tobytes() for p in s) + repr(s.captions).encode()).hexdigest())
 """
+
+
+def read_caption(text: str) -> dict[str, str]:
+    """What a caption says, in the names of the truth: ``{"motif": ..., "colour": ..., ...}``."""
+    found: dict[str, str] = {}
+    for aspect, names in SYNONYMS.items():
+        for name, others in names.items():
+            words = "|".join(re.escape(word) for word in (name, *others))
+            if re.search(rf"\b(?:{words})\b", text):
+                found[aspect] = name
+    return found
 
 
 def digest(collection: SwatchSet) -> str:

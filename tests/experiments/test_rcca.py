@@ -17,7 +17,7 @@ def test_clicks_fall_where_they_are_said_to():
     log = simulate(world.train, vocabulary, 1000, 0)
     assert len(log.triplets) == 1000
     own = log.item == world.train.own[log.query]
-    assert 0.5 < log.count[own].sum() / log.count.sum() < 0.85
+    assert 0.5 < log.times[own].sum() / log.times.sum() < 0.85
     grades = truth(world.test, world.test, vocabulary)
     assert (grades[np.arange(len(grades)), world.test.own] == 3).all()
     assert set(np.unique(grades)) <= {0.0, 2.0, 3.0}

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
 from likewise.layout.board import CENTRE, SIDE, _board_objective, arrange, classical
-from likewise.layout.picture import draw_board
-from likewise.layout.quality import distances, overlap, stress, trustworthiness
+from likewise.layout.quality import distances, overlap, stress
 from likewise.types import BadInput
 
 
@@ -114,22 +113,6 @@ def test_stress_knows_no_scale_and_no_rotation():
     assert stress(distances(pictures()), np.random.default_rng(1).random((30, 2))) > 0.2
 
 
-def test_trustworthiness_agrees_with_scikit_learn():
-    from sklearn.manifold import trustworthiness as theirs
-
-    x, y = pictures(7, n=40), np.random.default_rng(2).random((40, 2))
-    assert trustworthiness(x, y, k=5) == pytest.approx(theirs(x, y, n_neighbors=5))
-    assert trustworthiness(y, y) == 1.0
-
-
-def test_a_board_is_drawn(tmp_path):
-    board = arrange(pictures(n=5))
-    tiles = [np.full((20, 30, 3), 40 * i, np.uint8) for i in range(5)]
-    image = draw_board(tiles, board.positions, tmp_path / "b.png", query=tiles[0], size=300)
-    assert image.size == (300, 300)
-    assert (tmp_path / "b.png").stat().st_size > 0
-
-
 def test_bad_input_is_refused():
     with pytest.raises(BadInput, match="entropy"):
         arrange(pictures(), entropy=1.0)
@@ -139,7 +122,3 @@ def test_bad_input_is_refused():
         stress(distances(pictures()), [[0.0, 0.0]])
     with pytest.raises(BadInput, match="side"):
         overlap([[0.0, 0.0]], 0)
-    with pytest.raises(BadInput, match="half"):
-        trustworthiness(pictures(), pictures(), k=20)
-    with pytest.raises(BadInput, match="one position"):
-        draw_board([], [[0.5, 0.5]])

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.manifold import trustworthiness
 
 from likewise.layout.map import collection_map
-from likewise.layout.quality import trustworthiness
-from likewise.layout.sorted_grid import neighbour_distance, sorted_grid
+from likewise.layout.sorted_grid import sorted_grid
 from likewise.types import BadInput
+
+
+def neighbour_distance(grid: np.ndarray, points: np.ndarray) -> float:
+    """Mean distance between pictures side by side or one above the other: less is better sorted."""
+    total, count = 0.0, 0
+    for a, b in ((grid[:, :-1], grid[:, 1:]), (grid[:-1], grid[1:])):
+        both = (a >= 0) & (b >= 0)
+        total += float(np.linalg.norm(points[a[both]] - points[b[both]], axis=1).sum())
+        count += int(both.sum())
+    return total / max(1, count)
 
 
 def clusters(n: int, seed: int = 0) -> np.ndarray:

@@ -11,9 +11,6 @@ from likewise.features.text import TextVocabulary
 from likewise.index import REGISTRY
 from likewise.judgements import from_clicks
 from likewise.learners import SIMILARITIES, Plain
-from likewise.learners.baselines.cca import fit_cca
-from likewise.learners.baselines.pamir import fit_pamir
-from likewise.learners.baselines.psi import fit_psi, random_start
 from likewise.learners.click_learner import ClickLearner
 from likewise.learners.clicks import Clicks
 from likewise.solvers.rcca import Settings, State
@@ -242,25 +239,6 @@ def test_new_clicks_are_learned_on_top(world):
     assert world.precision(after, ["red dots", "blue stars"]) > 0.6
     fresh = world.learner(held_out=0.0).refit(world.x, old, world.rows)
     assert np.array_equal(fresh.similarity_.wq, before.wq)
-
-
-# -- baselines -------------------------------------------------------------------
-
-
-def test_every_baseline_learns_the_same_world(world):
-    q, i, _ = world.clicks
-    how = {"rounds": 5, "round_size": 4_000}
-    start = random_start(world.rows.shape[1], 16, 6)
-    args = world.space, world.x, world.preferences, world.rows
-    models = {
-        "cca": fit_cca(world.space, world.x, world.rows, (q, i), dim=6),
-        "weighted": fit_cca(world.space, world.x, world.rows, (q, i), dim=6, weighted=True),
-        "pamir": fit_pamir(*args, C=0.1),
-        "psi": fit_psi(*args, start=start, margin=0.3, step=0.1, **how),
-    }
-    for name, model in models.items():
-        assert isinstance(model, Clicks)
-        assert world.precision(model) > 0.7, name
 
 
 # -- bad input -------------------------------------------------------------------

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from likewise.index.flat import FlatIndex
 from likewise.learners import Plain
-from likewise.learners.marks import Background, MarkedQuery, MarkSettings, ordering_grades
+from likewise.learners.marks import Background, MarkedQuery, MarkSettings
 from likewise.spaces import Blocks, Words
 from likewise.types import BadInput, Surrogate
 
@@ -164,10 +164,7 @@ def test_expansion_of_a_collection_that_is_all_marked_adds_nothing():
 def test_an_ordering_counts_like_labels():
     _, plain, x = world(10)
     marked = MarkedQuery(plain, None, BARE)
-    assert np.array_equal(ordering_grades(3), [1.0, 0.0, -1.0])
-    assert np.array_equal(ordering_grades(1), [1.0])
-    assert len(ordering_grades(0)) == 0
-    pair = marked.graded(x[0], x[[4, 9]], ordering_grades(2)).vector
+    pair = marked.graded(x[0], x[[4, 9]], np.linspace(1, -1, 2)).vector
     labels = marked.surrogate(x[0], x[[4]], x[[9]]).vector
     assert np.allclose(pair, labels)
 

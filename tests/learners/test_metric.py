@@ -8,7 +8,6 @@ from sklearn.base import clone
 
 from likewise.index.flat import FlatIndex
 from likewise.judgements import from_orderings
-from likewise.learners.baselines.rank_metric import RankMetric
 from likewise.learners.metric import SPREAD, Metric, MetricLearner, balanced_scale
 from likewise.spaces import Blocks, BlockSpec, Squared
 from likewise.types import BadInput, Preferences
@@ -84,13 +83,12 @@ def test_features_in_other_units_learn_the_same_metric():
     assert learned(x * units) * units**2 == pytest.approx(learned(x), rel=1e-3, abs=1e-6)
 
 
-@pytest.mark.parametrize("learner", [MetricLearner, RankMetric])
-def test_thin_data_gives_equal_say_and_says_so(learner):
+def test_thin_data_gives_equal_say_and_says_so():
     space, x = world()
-    nothing = learner(space).fit(x, Preferences.of([], [], []))
+    nothing = MetricLearner(space).fit(x, Preferences.of([], [], []))
     assert nothing.similarity_.weights == pytest.approx(balanced_scale(x, space.base.slices))
     assert any("nothing to learn" in note for note in nothing.report_.notes)
-    same = learner(space).fit(x, Preferences.of([0], [3], [3]))
+    same = MetricLearner(space).fit(x, Preferences.of([0], [3], [3]))
     assert any("say nothing" in note for note in same.report_.notes)
 
 
@@ -111,19 +109,6 @@ def test_pull_keeps_to_the_start():
     free = MetricLearner(space).fit(x, preferences).similarity_.weights
     pulled = MetricLearner(space, start=start, pull=True).fit(x, preferences).similarity_.weights
     assert np.abs(pulled - start).sum() < np.abs(free - start).sum()
-
-
-def test_ranking_svm_has_negative_weights_where_the_metric_has_none():
-    space, x = world(4)
-    # without the query at the head nothing keeps the others away from it
-    rows = np.argsort(x[:, 0])[5:11]
-    preferences = from_orderings([0], [rows])
-    svm = RankMetric(space).fit(x, preferences).similarity_
-    metric = MetricLearner(space).fit(x, preferences).similarity_
-    assert svm.weights.min() < 0 <= metric.weights.min()
-    # so another picture is "nearer" to the query than the query itself
-    assert svm.score(x[0], x).max() > 1e-6
-    assert metric.score(x[0], x).max() <= 0
 
 
 def test_confidence_counts():

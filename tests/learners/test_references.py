@@ -16,9 +16,9 @@ from likewise.learners.references import (
     learn_references,
     nearest_references,
 )
-from likewise.solvers import ranking_reference as book
 from likewise.spaces import unit_rows
 from likewise.types import BadInput, Preferences
+from tests.solvers import reference_ranking as book
 
 
 def taught(seed=0, items=60, dim=8, references=5, labels=14):

@@ -1,4 +1,4 @@
-"""The word table: the paper's formula, what it learns from planted truth, hand-made comparators."""
+"""The word table: the paper's formula, and what it learns from planted truth."""
 
 from __future__ import annotations
 
@@ -10,13 +10,6 @@ from scipy import sparse
 from sklearn.base import clone
 
 from likewise.index.inverted import InvertedIndex
-from likewise.learners.baselines.word_weights import (
-    NegativeEvidence,
-    Whitened,
-    asymmetric,
-    cosine,
-    intra_burst,
-)
 from likewise.learners.word_table import WordTable
 from likewise.learners.word_table_learner import WordTableLearner, frequency_bins, mine
 from likewise.spaces import Words
@@ -142,16 +135,6 @@ def test_bad_tables_and_histograms_are_refused() -> None:
         WordTableLearner(space, n=1, C=1.0).fit(np.ones((2, 6)), Preferences.of([0], [1], [7]))
 
 
-def test_binary_idf_is_the_cosine_up_to_the_querys_length() -> None:
-    rng = np.random.default_rng(4)
-    counts = histograms(rng)
-    space = Words(rng.random(80) + 0.1)
-    for q in (0, 7):
-        ours = WordTable.binary_idf(space).score(counts[[q]], counts)
-        theirs = cosine(counts[[q]], counts, space.idf, power=0.0)[0]
-        np.testing.assert_allclose(ours * space.tau(counts[[q]]), theirs, atol=1e-12)
-
-
 def test_bins_go_by_how_common_words_are() -> None:
     idf = np.log([1.0, 2, 4, 8, 1000])
     bins = frequency_bins(idf, 3)
@@ -183,52 +166,3 @@ def test_mined_preferences_are_half_hard_and_never_wrong() -> None:
 
 
 # -- comparators against the obvious, dense formulas ------------------------------
-
-
-def test_comparators_are_their_formulas() -> None:
-    rng = np.random.default_rng(6)
-    counts, idf = histograms(rng), rng.random(80) + 0.1
-    q, d, sample = counts[:5], counts[5:40], counts[40:]
-    dense = {name: x.toarray() for name, x in (("q", q), ("d", d), ("s", sample))}
-
-    def unit(x: np.ndarray) -> np.ndarray:
-        return x / np.linalg.norm(x, axis=1, keepdims=True)
-
-    np.testing.assert_allclose(
-        cosine(q, d, idf), unit(dense["q"] * idf) @ unit(dense["d"] * idf).T, atol=1e-12
-    )
-    np.testing.assert_allclose(
-        intra_burst(q, d, idf), (dense["q"] * idf) @ unit(np.sqrt(dense["d"]) * idf).T, atol=1e-12
-    )
-    mean = unit(dense["s"] * idf).mean(axis=0)
-    np.testing.assert_allclose(
-        NegativeEvidence(sample, idf)(q, d),
-        unit(unit(dense["q"] * idf) - mean) @ unit(unit(dense["d"] * idf) - mean).T,
-        atol=1e-10,
-    )
-    least = np.minimum(dense["q"][:, None], dense["d"][None]) @ idf
-    length = dense["d"] @ idf
-    rho = length.sum() / least.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(
-        asymmetric(q, d, idf, alpha=0.3), 0.3 * rho * least - length, atol=1e-9
-    )
-
-
-def test_whitening_makes_every_direction_equal() -> None:
-    rng = np.random.default_rng(7)
-    counts, idf = histograms(rng, 200, 12), rng.random(12) + 0.1
-    whitened = Whitened(counts, idf, dim=5)
-    rows = cosine_rows(counts, idf)
-    code = (rows - rows.mean(axis=0)) @ whitened.axes
-    np.testing.assert_allclose(code.T @ code, np.eye(5), atol=1e-6)
-    scores = whitened(counts, counts)
-    np.testing.assert_allclose(np.diag(scores), 1, atol=1e-9)
-    for make in (NegativeEvidence, Whitened):
-        with pytest.raises(BadInput, match="sample"):
-            make(counts[:0], idf)
-
-
-def cosine_rows(counts: sparse.csr_array, idf: np.ndarray) -> np.ndarray:
-    x = counts.toarray() * idf
-    length = np.linalg.norm(x, axis=1, keepdims=True)
-    return x / np.where(length > 0, length, 1)

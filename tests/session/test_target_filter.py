@@ -8,11 +8,30 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from likewise.session.target_filter import (
+    FLOOR,
     LEARNED,
+    MISTAKES,
+    POWERS,
     Choice,
     TargetFilter,
-    reference_posterior,
 )
+
+
+def reference_posterior(vectors, weights, choices, *, powers=POWERS, mistakes=MISTAKES):
+    """The rules written out for one view: slow and obvious, to test the fast ones against."""
+    x = np.asarray(vectors, np.float64)
+    likely = np.zeros(len(x))
+    for power in powers:
+        for mistake in mistakes:
+            product = np.ones(len(x))
+            for candidates, chosen in choices:
+                shown = x[candidates]
+                floor = FLOOR * float((((shown - shown.mean(axis=0)) ** 2) @ weights).mean())
+                d = np.maximum(((x[:, None, :] - shown[None, :, :]) ** 2) @ weights, floor)
+                p = 1 / ((d[:, [chosen]] / d) ** power).sum(axis=1)
+                product *= (1 - mistake) * p + mistake / len(candidates)
+            likely += product / (len(powers) * len(mistakes))
+    return np.log(likely)
 
 
 def choices(rng, n, dim, weights, count=3):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans as PeerKMeans
 
 from likewise.solvers.kmeans import kmeans, medoids
-from likewise.solvers.kmeans_reference import greedy_medoids, lloyd
+from tests.solvers.reference_kmeans import greedy_medoids, lloyd
 
 
 def blobs(seed, clusters=5, each=40, dim=4, apart=50.0):

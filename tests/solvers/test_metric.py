@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.solvers.metric import chain_pairs, learn_metric
-from likewise.solvers.ranking_reference import nonnegative_ascent
+from tests.solvers.reference_ranking import nonnegative_ascent
 
 few = settings(max_examples=20, deadline=None)
 seeds = st.integers(0, 2**32 - 1)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.solvers import ranking, ranking_reference
+from likewise.solvers import ranking
 from likewise.solvers.ranking import rank, rank_many
+from tests.solvers import reference_ranking
 
 from .peers import by_clarabel, by_liblinear, by_osqp
 
@@ -39,13 +40,13 @@ class Problem:
         o, count, dim = self.options, len(self.better), self.Z.shape[1]
         cap = o["C"] * np.asarray(o.get("weights", np.ones(count)), dtype=float)
         margin = np.asarray(o.get("margins", np.ones(count)), dtype=float)
-        A = ranking_reference.metric(dim, o["sigma"], o.get("w0"))
-        X = ranking_reference.differences(self.Z, self.better, self.worse)
+        A = reference_ranking.metric(dim, o["sigma"], o.get("w0"))
+        X = reference_ranking.differences(self.Z, self.better, self.worse)
         return X, cap, margin, A, np.asarray(o.get("prior", np.zeros(dim)))
 
     def objective(self, w):
         X, cap, margin, A, prior = self.explicit
-        return ranking_reference.primal(X, w, cap, margin, A, prior)
+        return reference_ranking.primal(X, w, cap, margin, A, prior)
 
 
 def duplicates(seed, **options):
@@ -135,7 +136,7 @@ def test_nonnegative_agrees_with_quadratic_solvers(name, peer):
 def test_agrees_with_the_papers_algorithm(name):
     problem = CASES[name]
     X, cap, margin, A, prior = problem.explicit
-    slow = ranking_reference.smo(X, cap, A=A, margin=margin, prior=prior, tol=1e-8, most=50_000)
+    slow = reference_ranking.smo(X, cap, A=A, margin=margin, prior=prior, tol=1e-8, most=50_000)
     ours = rank(*problem.call, **problem.options, tol=1e-8)
     # Where the paper's rule has not closed the reference's own gap, that is what may differ.
     assert ours.objective <= slow.objective + 1e-7 * max(1, slow.objective)
@@ -147,7 +148,7 @@ def test_agrees_with_the_papers_algorithm(name):
 def test_nonnegative_agrees_with_its_reference(name):
     problem = SIGNED[name]
     X, cap, margin, _, prior = problem.explicit
-    slow = ranking_reference.nonnegative_ascent(X, cap, margin=margin, prior=prior)
+    slow = reference_ranking.nonnegative_ascent(X, cap, margin=margin, prior=prior)
     ours = rank(*problem.call, **problem.options, nonnegative=True, tol=1e-9)
     assert close(ours.objective, slow.objective, 1e-7)
     np.testing.assert_allclose(ours.w, slow.w, atol=1e-4)

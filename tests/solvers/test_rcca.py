@@ -1,4 +1,4 @@
-"""Ranked CCA's descent and PAMIR: equal to their dense selves, guarded, and able to learn."""
+"""Ranked CCA's descent: equal to its dense self, guarded, and able to learn."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from benchmarks import rcca as benchmark
+from benchmarks.rcca_by_hand import descend_dense, literal
 from experiments.report import Report
-from likewise.solvers.pamir import pamir
 from likewise.solvers.rcca import (
     Model,
     Settings,
@@ -26,7 +26,6 @@ from likewise.solvers.rcca import (
     scaled,
 )
 from likewise.solvers.rcca_descent import stream
-from likewise.solvers.rcca_reference import descend_dense, literal
 
 
 def problem(seed: int, n: int = 300, words: int = 30, dims: int = 8, d: int = 4):
@@ -239,33 +238,6 @@ def test_nothing_handed_in_is_changed():
     rcca(T, X, triplets, start, Settings(step=0.1, rounds=2))
     for before, now in zip(kept, (T.data, X, *triplets, *start)):
         assert np.array_equal(before, now)
-
-
-# -- PAMIR -----------------------------------------------------------------------
-
-
-@settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.01, 0.3, 10.0]))
-def test_pamir_equals_its_formula(seed, C):
-    T, X, triplets, _ = problem(seed, n=80)
-    m, mean, rows = np.zeros((30, 8)), np.zeros((30, 8)), T.toarray()
-    for t in stream(80, 0, 80, 0):
-        q, gap = rows[triplets[0][t]], X[triplets[1][t]] - X[triplets[2][t]]
-        loss, size = 1 - q @ m @ gap, (q @ q) * (gap @ gap)
-        if loss > 0 and size > 0:
-            m = m + min(C * triplets[3][t], loss / size) * np.outer(q, gap)
-        mean += m / 80
-    assert np.allclose(pamir(T, X, triplets, C=C).m, mean, atol=1e-10)
-
-
-def test_pamir_learns_and_refuses():
-    T, X, triplets = planted(16)
-    found = pamir(T, X, triplets, C=0.1)
-    assert found.objective < 0.6
-    assert found.m.any()
-    assert not pamir(T, X, ((), (), ())).m.any()
-    with pytest.raises(ValueError, match="above zero"):
-        pamir(T, X, triplets, C=0.0)
 
 
 # -- the benchmark ---------------------------------------------------------------

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from benchmarks.clarabel_peer import solve_full_dual, state
-from likewise.solvers import top_precision_reference as reference
 from likewise.solvers.top_precision import Pairs, mean_top_precision, objective, solve
 from likewise.solvers.top_precision_fast import descend
+from tests.solvers import reference_top_precision as reference
 
 few = settings(max_examples=15, deadline=None)
 seeds = given(seed=st.integers(0, 2**32 - 1))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.learners.baselines.identity_prior import identity_prior
-from likewise.learners.baselines.qi_rsvm import qi_rsvm
-from likewise.learners.baselines.rerank import reranked
-from likewise.learners.baselines.rocchio import rocchio
-from likewise.solvers import ranking_reference as book
+from experiments.rivals.identity_prior import identity_prior
+from experiments.rivals.qi_rsvm import qi_rsvm
+from experiments.rivals.rerank import reranked
+from experiments.rivals.rocchio import rocchio
 from likewise.types import BadInput
 from tests.learners.test_references import taught
+from tests.solvers import reference_ranking as book
 
 
 def test_one_svm_for_all_solves_the_problem_of_all_preferences_together():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.learners.directions import agreed_direction, choose_strength, learn_directions
+from experiments.directions import agreed_direction, choose_strength, learn_directions
 from likewise.learners.references import label_pairs
-from likewise.solvers import ranking_reference as book
 from likewise.spaces import unit_rows
 from likewise.types import BadInput, Preferences
+from tests.solvers import reference_ranking as book
 
 
 def problem(seed=0, items=40, dim=5, references=3, labels=12):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from experiments.rivals.passive_aggressive import oasis
 from likewise.learners.plain import Plain
 from likewise.learners.relevance import prepare
 from likewise.learners.top_precision import TopPrecision
-from likewise.solvers.passive_aggressive import oasis
 from likewise.types import BadInput, FitReport
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.learners import policies
+from experiments import policies
 from likewise.spaces import unit_rows
 from likewise.types import BadInput
 

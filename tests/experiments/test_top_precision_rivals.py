@@ -7,10 +7,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
-from likewise.learners.baselines.oasis import Oasis
-from likewise.learners.baselines.rank_svm import BilinearRankSvm
+from experiments.rivals.oasis import Oasis
+from experiments.rivals.passive_aggressive import oasis, rank_svm
+from experiments.rivals.rank_svm import BilinearRankSvm
 from likewise.learners.relevance import make_task
-from likewise.solvers.passive_aggressive import oasis, rank_svm
 from likewise.types import BadInput
 from tests.learners.test_top_precision import labelled
 

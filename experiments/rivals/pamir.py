@@ -17,9 +17,12 @@ from numba import njit
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from likewise.learners.clicks import Clicks
 from likewise.solvers import checks
 from likewise.solvers.checks import Floats
 from likewise.solvers.rcca_descent import Triplets, stream
+from likewise.spaces import Blocks
+from likewise.types import Preferences
 
 
 class Pamir(NamedTuple):
@@ -69,6 +72,22 @@ def pamir(
         1.0 - np.einsum("td,td->t", asked[few.query], pictures[few.better] - pictures[few.worse]),
     )
     return Pamir(m, float(slack.mean()), float((slack > 0).mean()))
+
+
+def fit_pamir(
+    space: Blocks,
+    X: Any,
+    preferences: Preferences,
+    queries: Any,
+    *,
+    C: float = 0.1,
+    steps: int | None = None,
+    seed: int = 0,
+) -> Clicks:
+    """``s(t, x) = t M x'`` by passive-aggressive steps: W_q is M, W and W_v the identity."""
+    p = preferences
+    found = pamir(queries, X, (p.query, p.better, p.worse, p.weight), C=C, steps=steps, seed=seed)
+    return Clicks(space, found.m, np.eye(space.dim), np.eye(space.dim))
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})

@@ -1,0 +1,1 @@
+"""What the papers compare with, and what our methods are measured against: one file per rival."""

@@ -1,1 +1,0 @@
-"""What the papers compare with: one file a baseline."""

@@ -1,0 +1,168 @@
+"""A data folder that an earlier commit made opens, answers as it did, and goes on.
+
+``fixtures/old_folder.zip`` was made by ``fixtures/make_old_folder.py``, run by commit 93a8f1c:
+drawn pictures, their data folder (marks, clicks, an upload, one model per way of learning,
+visual words, a half-finished target search), and in ``answers.json`` what that commit answered.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import likewise
+from likewise.datasets import swatches
+from likewise.session import collection as targets
+from likewise.store import Filter
+
+FIXTURE = Path(__file__).parent / "fixtures" / "old_folder.zip"
+
+
+def read_told() -> dict[str, Any]:
+    with zipfile.ZipFile(FIXTURE) as archive:
+        told: dict[str, Any] = json.loads(archive.read("answers.json"))
+    return told
+
+
+TOLD = read_told()
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder somewhere else than it was made, opened once for writing."""
+    folder = tmp_path_factory.mktemp("old")
+    with zipfile.ZipFile(FIXTURE) as archive:
+        archive.extractall(folder)
+    with likewise.open(folder / "pictures", write=True):
+        pass
+    return folder
+
+
+@pytest.fixture
+def folder(opened: Path, tmp_path: Path) -> Path:
+    """A copy, to be changed at will."""
+    return shutil.copytree(opened, tmp_path / "old")
+
+
+def ask(collection: Any, question: dict[str, Any], folder: Path) -> Any:
+    asked = dict(question)
+    if "upload" in asked:
+        asked["pictures"] = (folder / asked.pop("upload")).read_bytes()
+    if "filter" in asked:
+        given = {k: tuple(v) if isinstance(v, list) else v for k, v in asked["filter"].items()}
+        asked["filter"] = Filter(**given)
+    if "crop" in asked:
+        asked["crop"] = tuple(asked["crop"])
+    return collection.search(k=50, **asked)
+
+
+def assert_same_answer(found: Any, told: dict[str, Any]) -> None:
+    """The same items in the same order, where equal scores may change places."""
+    near = 1e-5 * max(1.0, np.abs(told["scores"]).max())
+    assert found.scores.tolist() == pytest.approx(told["scores"], abs=near)
+    score_of = dict(zip(told["ids"], told["scores"]))
+    for item, score in zip(found.ids.tolist(), told["scores"]):
+        # An item that is not told of may only have been cut off by a tie with the last one.
+        assert score_of.get(item, told["scores"][-1]) == pytest.approx(score, abs=2 * near)
+    for name in ("model", "words_model", "marks"):
+        assert getattr(found, name) == told[name]
+
+
+@pytest.mark.parametrize("name", TOLD["answers"])
+def test_an_old_folder_answers_as_it_did(name: str, opened: Path) -> None:
+    told = TOLD["answers"][name]
+    with likewise.open(opened / "pictures") as collection:
+        found = ask(collection, told["question"], opened)
+        assert not found.degraded
+    assert_same_answer(found, told)
+
+
+def test_what_was_said_and_learned_is_all_there(opened: Path) -> None:
+    with likewise.open(opened / "pictures") as collection:
+        assert collection.store.items.counts() == TOLD["items"]
+        assert len(collection) == TOLD["findable"]
+        models = [[m.id, m.name, m.card["kind"]] for m in collection.models.all()]
+        assert models == TOLD["models"]
+        assert collection.models.all_active() == TOLD["active"]
+        records = [(r.id, r.judgement) for r in collection.store.judgements.records()]
+        assert TOLD["judgements"] == [
+            [at, j.kind, j.query.kind, list(j.items), j.value, j.person] for at, j in records
+        ]
+        assert [p.file for p in collection.problems()] == ["broken.jpg"]
+
+
+def test_a_half_finished_target_search_goes_on(folder: Path) -> None:
+    told = TOLD["target"]
+    with likewise.open(folder / "pictures", write=True) as collection:
+        search = targets.resume(collection, told["number"])
+        assert list(search.board.shown) == told["shown"]
+        board = search.next(told["shown"][0], moved=told["shown"][1:4])
+        assert list(board.shown) == told["after"]
+        assert list(search.undo().shown) == told["shown"]
+        search.found(told["shown"][2], keep=True)
+
+
+def test_it_is_taught_on(folder: Path) -> None:
+    told = TOLD["answers"]["picture, active model"]
+    with likewise.open(folder / "pictures", write=True) as collection:
+        query = collection.query(told["question"]["pictures"])
+        count = len(collection.store.judgements)
+        last, first = int(told["ids"][-1]), int(told["ids"][0])
+        (record,) = collection.teaching.mark(query, [last])
+        marked = collection.ask(query, k=50)
+        assert marked.marks == 1
+        assert marked.ids.tolist().index(last) < told["ids"].index(last)
+        assert collection.teaching.undo() == record
+        assert len(collection.store.judgements) == count
+        assert_same_answer(collection.ask(query, k=50), told)
+        collection.teaching.mark(query, [first])
+        collection.models.rollback()
+        assert collection.ask(query, use_marks=False).model == "plain"
+
+
+def test_pictures_are_added_without_reading_the_old_ones_again(folder: Path) -> None:
+    pictures = folder / "pictures"
+    new = swatches(1, size=48, seed=99).render_all(jobs=1)[0]
+    Image.fromarray(new).save(pictures / "new.png")
+    with likewise.open(pictures, write=True) as collection:
+        report = collection.index(processes=1)
+        assert report.embedded == 1
+        assert len(collection) == TOLD["findable"] + 1
+        for same_object in (False, True):
+            found = collection.search("new.png", k=5, pin_query=True, same_object=same_object)
+            assert found.paths[0] == "new.png"
+            assert len(found.results) == 5
+            assert not found.degraded
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"objective": "bilinear"},
+        {"objective": "top-precision"},
+        {"objective": "clicks", "settings": {"dim": 12}},
+        {"objective": "clicks", "settings": {"more": True}},
+        {"space": "words"},
+    ],
+    ids=["bilinear", "top-precision", "clicks", "clicks-more", "word-table"],
+)
+def test_it_learns_again(way: dict[str, Any], folder: Path) -> None:
+    with likewise.open(folder / "pictures", write=True) as collection:
+        collection.teaching.mark(collection.query("swatch-0007.jpg"), ["swatch-0019.jpg"])
+        collection.teaching.click(collection.query(text="red stripes"), "swatch-0018.jpg")
+        model = collection.models.learn(name="again", force=True, **way)
+        assert model.id == len(TOLD["models"]) + 1
+        assert model.id in collection.models.all_active().values()
+        asked = (
+            {"text": "red"} if way.get("objective") == "clicks" else {"same_object": "space" in way}
+        )
+        found = collection.search("swatch-0007.jpg", **asked)
+        assert f"{model.id} again" in (found.model, found.words_model)
+        assert len(found.results) == 20
