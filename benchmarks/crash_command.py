@@ -68,8 +68,8 @@ def kill_command(kills: int, pictures: int, seed: int) -> dict[str, Any]:
 def _check(folder: Path, known: set[str], row: dict[str, Any], seed: int) -> None:
     with likewise.open(folder, write=True) as collection:
         row["damage"] += sum(f.severity == "damage" for f in verify(collection.store.folder))
-        snapshot = collection.snapshot()
-        ids, codes = snapshot.all_codes()
+        snapshot = collection.look.view()
+        ids, codes = snapshot.all_rows()
         paths = {i.file for i in collection.store.items.many(ids.tolist())}
         row["lost"] += len(known - paths)
         known |= paths

@@ -150,10 +150,10 @@ def background(port: int, token: str) -> Iterator[dict[str, int]]:
     """Ingest and learning, started again whenever they end."""
     stop, jobs = threading.Event(), {"index": 0, "learn": 0}
 
-    def keep(kind: str, path: str) -> None:
+    def keep(kind: str, path: str, body: dict[str, Any]) -> None:
         with connected(port) as wire:
             while not stop.is_set():
-                status, job = ask(wire, token, path, {})
+                status, job = ask(wire, token, path, body)
                 assert status == 202, job
                 while not stop.wait(0.2):
                     _, job = ask(wire, token, f"/jobs/{job['id']}")
@@ -163,8 +163,8 @@ def background(port: int, token: str) -> Iterator[dict[str, int]]:
                 jobs[kind] += 1
 
     threads = [
-        threading.Thread(target=keep, args=("index", "/jobs")),
-        threading.Thread(target=keep, args=("learn", "/models/learn")),
+        threading.Thread(target=keep, args=("index", "/jobs", {})),
+        threading.Thread(target=keep, args=("learn", "/models/learn", {"activate": False})),
     ]
     for thread in threads:
         thread.start()

@@ -65,7 +65,7 @@ def teach(task: Task, count: int, marks: int, seed: int) -> tuple[Preferences, f
 
 
 def learner(task: Task, extension: Any, seed: int) -> BilinearLearner:
-    return BilinearLearner(task.space, task.plain.weights, extension=extension, seed=seed)
+    return BilinearLearner(task.plain, extension=extension, seed=seed)
 
 
 def learned(task: Task, preferences: Preferences, report: Report) -> dict[str, NDArray[Any]]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from experiments.building_words import DISTRACTORS, assigned, strips, toy
+from experiments.mining import mine
 from experiments.report import Report, run
 from experiments.rivals.word_weights import (
     NegativeEvidence,
@@ -34,7 +35,7 @@ from experiments.rivals.word_weights import (
 )
 from likewise.index.inverted import InvertedIndex
 from likewise.learners.word_table import WordTable
-from likewise.learners.word_table_learner import WordTableLearner, mine
+from likewise.learners.word_table_learner import WordTableLearner
 from likewise.spaces import Words
 
 PAPER = {  # Oxford5k, Oxford105k and UKbench of Table 1, the nearest to what is measured here
@@ -194,7 +195,7 @@ def learn(
     seed: int,
     sharing: str = "bins",
 ) -> WordTable:
-    learner = WordTableLearner(space, n=n, C=C, seed=seed, sharing=sharing)
+    learner = WordTableLearner(WordTable.binary_idf(space), n=n, C=C, seed=seed, sharing=sharing)
     learned: WordTable = learner.fit(*taught).similarity_
     return learned
 

@@ -61,12 +61,12 @@ def made(folder: Path, count: int, report: Report) -> SwatchSet:
         collection.index(features=features)
         for name in taught(drawn):
             query = collection.query(name)
-            shown = collection.ask(query, k=25, collapse=False).paths
+            shown = collection.ask(query, k=25, fold=False).paths
             for right in (True, False):
                 marked = [p for p in shown if p != name and (motif[p] == motif[name]) == right]
                 collection.teaching.mark(query, marked, right, person="Ada", source="web")
-        collection.models.learn(name="motif by marks", force=True)
-        collection.models.learn("top-precision", name="what comes first", activate=False)
+        collection.learn(name="motif by marks", force=True)
+        collection.learn("top-precision", name="what comes first", activate=False)
     return drawn
 
 

@@ -111,8 +111,7 @@ def learn(world: World, count: int, marks: int, report: Report) -> Bilinear:
     columns = zip(*((p.query, p.better, p.worse, p.weight) for p in parts))
     preferences = Preferences(*(np.concatenate(column) for column in columns))
     learner = BilinearLearner(
-        world.plain.space,
-        world.plain.weights,
+        world.plain,
         extension="diagonal" if report.quick else "auto",  # too few there to choose among forms
         seed=report.seed,
     ).fit(world.x, preferences)

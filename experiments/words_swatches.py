@@ -1,7 +1,7 @@
 """Words find swatches: before any click by captions, after learning also without a caption.
 
 A collection of swatches is indexed as a person would do it.  Seven of ten swatches have a caption.
-Before learning, words find what captions say (full text).  Then ``likewise learn clicks`` learns
+Before learning, words find what captions say (full text).  Then ranked CCA learns
 from the captions, each counting as one click on its picture, and once more with a simulated
 click log of which one click in ten goes astray; clicks fall on captioned pictures only, so that
 of the others nothing but their looks is known.  What the guard says of each model is printed; both
@@ -83,7 +83,7 @@ def measure(report: Report, drawn: SwatchSet, collection: Collection, place: Pat
 
 def learn(report: Report, collection: Collection, settings: dict[str, Any]) -> int:
     """Learn from captions and clicks, and say what the guard says; gives the model's number."""
-    model = collection.models.learn("clicks", seed=report.seed, settings=settings)
+    model = collection.learn("ranked-cca", seed=report.seed, settings=settings)
     card = model.card
     report.say(
         f"{card['captions']} captions and {card['judgements']} clicks on {card['queries']} texts "
@@ -112,8 +112,8 @@ def searched(collection: Collection, texts: list[str], model: int | str) -> Rank
 
 def learned_alone(collection: Collection, texts: list[str], model: int) -> Ranking:
     """The order of a words model without full text."""
-    snapshot = collection.snapshot()
-    words = collection.models.words(model, snapshot)
+    snapshot = collection.look.view()
+    words = collection.models.reader(model, snapshot)
     found: Ranking = {}
     for text in texts:
         read = None if words is None else words.read(text)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from likewise.types import BadInput, FloatArray, Surrogate, as_matrix
+from likewise.types import BadInput, FloatArray, Registry, Surrogate, as_matrix
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -436,5 +436,7 @@ class Words:
         return {"levels": self.levels, "tau": self.tau_kind, "vocabulary": self.vocabulary}
 
 
-SPACES: Mapping[str, Any] = {c.kind: c for c in (Blocks, Squared, Projected, Words)}
+SPACES = Registry(
+    {c.kind: f"{c.__module__}:{c.__name__}" for c in (Blocks, Squared, Projected, Words)}
+)
 """Every space by its kind; restore one with ``SPACES[kind].from_arrays(arrays, settings)``."""

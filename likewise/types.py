@@ -164,6 +164,8 @@ class Hits(NamedTuple):
 
 JudgementKind = Literal["label", "click", "ordering"]
 QueryKind = Literal["item", "upload", "text"]
+LOOK, OBJECTS = "look", "objects"
+"""The lines that can be searched: how pictures look, and which objects they show."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,8 @@ class Judgement:
     position
         Where the item stood among the results when it was judged, from 1; 0 where
         nobody knows.
+    line
+        What was searched when it was judged.
     """
 
     query: QueryRef
@@ -213,6 +217,7 @@ class Judgement:
     person: str = ""
     source: str = ""
     position: int = 0
+    line: str = LOOK
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ import pytest
 from PIL import Image
 
 import likewise
+from likewise.collection.learn.methods import METHODS, SLOTS
 from likewise.datasets import swatches
 from likewise.session import collection as targets
 from likewise.store import Filter
@@ -60,6 +61,10 @@ def ask(collection: Any, question: dict[str, Any], folder: Path) -> Any:
         asked["filter"] = Filter(**given)
     if "crop" in asked:
         asked["crop"] = tuple(asked["crop"])
+    named = {"unwanted": "without", "use_marks": "marks", "pin_query": "pin", "collapse": "fold"}
+    if asked.pop("same_object", False):
+        asked["line"] = "objects"
+    asked = {named.get(name, name): value for name, value in asked.items()}
     return collection.search(k=50, **asked)
 
 
@@ -71,8 +76,8 @@ def assert_same_answer(found: Any, told: dict[str, Any]) -> None:
     for item, score in zip(found.ids.tolist(), told["scores"]):
         # An item that is not told of may only have been cut off by a tie with the last one.
         assert score_of.get(item, told["scores"][-1]) == pytest.approx(score, abs=2 * near)
-    for name in ("model", "words_model", "marks"):
-        assert getattr(found, name) == told[name]
+    for name, then in (("model", "model"), ("reader", "words_model"), ("marks", "marks")):
+        assert getattr(found, name) == told[then]
 
 
 @pytest.mark.parametrize("name", TOLD["answers"])
@@ -90,7 +95,8 @@ def test_what_was_said_and_learned_is_all_there(opened: Path) -> None:
         assert len(collection) == TOLD["findable"]
         models = [[m.id, m.name, m.card["kind"]] for m in collection.models.all()]
         assert models == TOLD["models"]
-        assert collection.models.all_active() == TOLD["active"]
+        active = {SLOTS[task]: n for task, n in collection.models.all_active().items()}
+        assert active == TOLD["active"]
         records = [(r.id, r.judgement) for r in collection.store.judgements.records()]
         assert TOLD["judgements"] == [
             [at, j.kind, j.query.kind, list(j.items), j.value, j.person] for at, j in records
@@ -124,7 +130,7 @@ def test_it_is_taught_on(folder: Path) -> None:
         assert_same_answer(collection.ask(query, k=50), told)
         collection.teaching.mark(query, [first])
         collection.models.rollback()
-        assert collection.ask(query, use_marks=False).model == "plain"
+        assert collection.ask(query, marks=False).model == "plain"
 
 
 def test_pictures_are_added_without_reading_the_old_ones_again(folder: Path) -> None:
@@ -135,34 +141,33 @@ def test_pictures_are_added_without_reading_the_old_ones_again(folder: Path) -> 
         report = collection.index(processes=1)
         assert report.embedded == 1
         assert len(collection) == TOLD["findable"] + 1
-        for same_object in (False, True):
-            found = collection.search("new.png", k=5, pin_query=True, same_object=same_object)
+        for line in collection.lines:
+            found = collection.search("new.png", k=5, pin=True, line=line)
             assert found.paths[0] == "new.png"
             assert len(found.results) == 5
             assert not found.degraded
 
 
 @pytest.mark.parametrize(
-    "way",
+    ("method", "settings"),
     [
-        {"objective": "bilinear"},
-        {"objective": "top-precision"},
-        {"objective": "clicks", "settings": {"dim": 12}},
-        {"objective": "clicks", "settings": {"more": True}},
-        {"space": "words"},
+        ("bilinear", {}),
+        ("top-precision", {}),
+        ("ranked-cca", {"dim": 12}),
+        ("ranked-cca", {"more": True}),
+        ("word-table", {}),
     ],
-    ids=["bilinear", "top-precision", "clicks", "clicks-more", "word-table"],
 )
-def test_it_learns_again(way: dict[str, Any], folder: Path) -> None:
+def test_it_learns_again(method: str, settings: dict[str, Any], folder: Path) -> None:
     with likewise.open(folder / "pictures", write=True) as collection:
         collection.teaching.mark(collection.query("swatch-0007.jpg"), ["swatch-0019.jpg"])
         collection.teaching.click(collection.query(text="red stripes"), "swatch-0018.jpg")
-        model = collection.models.learn(name="again", force=True, **way)
+        model = collection.learn(method, name="again", force=True, settings=settings)
         assert model.id == len(TOLD["models"]) + 1
         assert model.id in collection.models.all_active().values()
-        asked = (
-            {"text": "red"} if way.get("objective") == "clicks" else {"same_object": "space" in way}
-        )
-        found = collection.search("swatch-0007.jpg", **asked)
-        assert f"{model.id} again" in (found.model, found.words_model)
+        task = METHODS[method].task
+        asked: dict[str, Any] = {"text": "red"} if task == "text" else {}
+        line = METHODS[method].line
+        found = collection.search("swatch-0007.jpg", line=line, **asked)
+        assert f"{model.id} again" in (found.model, found.reader)
         assert len(found.results) == 20

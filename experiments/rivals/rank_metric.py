@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from likewise.learners.metric import MetricLearner
+from experiments.rivals.metric_learner import MetricLearner
 
 
 class RankMetric(MetricLearner):
-    """As :class:`~likewise.learners.metric.MetricLearner`, without ``w >= 0``."""
+    """As :class:`~experiments.rivals.metric_learner.MetricLearner`, without ``w >= 0``."""
 
     _signed: ClassVar[bool] = True
     _method: ClassVar[str] = "ranking-SVM metric"

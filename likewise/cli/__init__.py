@@ -41,6 +41,8 @@ for command in (
     pictures.suggest,
     judging.mark,
     labelling.label,
+    modelling.learn,
+    modelling.methods,
     modelling.evaluate,
     pictures.problems,
     pictures.duplicates,
@@ -58,7 +60,6 @@ app.command()(serving.serve)
 app.command()(serving.demo)
 judging.app.command("folders")(labelling.folders)
 app.add_typer(judging.app, name="judgements")
-app.add_typer(modelling.learn_app, name="learn")
 app.add_typer(modelling.models_app, name="models")
 app.add_typer(sessions.app, name="session")
 

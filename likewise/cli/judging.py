@@ -19,7 +19,7 @@ from likewise.cli.common import (
     printable,
     table,
 )
-from likewise.types import JudgementKind
+from likewise.types import LOOK, JudgementKind
 
 app = typer.Typer(no_args_is_help=True, help="Import, export, list and undo judgements.")
 
@@ -40,6 +40,7 @@ def mark(
         list[str] | None, typer.Option("--not", "-n", help="An item that is not meant.")
     ] = None,
     text: Annotated[str, typer.Option("--text", help="Mark for these words instead.")] = "",
+    line: Annotated[str, typer.Option(help="What was searched: look or objects.")] = LOOK,
     person: Annotated[str, typer.Option(help="Who says so.")] = "",
     where: Where = None,
     data: Data = None,
@@ -50,7 +51,8 @@ def mark(
     Example: likewise mark beach.jpg -r a.jpg -r b.jpg --not c.jpg
     """
     with opened(where, data, write=True) as collection:
-        asked = collection.query(() if text or not query else item_or_file(query), text)
+        shown = () if text or not query else item_or_file(query)
+        asked = collection.query(shown, text, line=line)
         records: list[int] = []
         for items, value in ((relevant or [], True), (irrelevant or [], False)):
             if items:

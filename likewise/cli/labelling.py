@@ -19,6 +19,7 @@ from likewise.cli.common import (
     plain_errors,
     printable,
 )
+from likewise.collection.learn.methods import DEFAULT
 from likewise.types import BadInput
 
 
@@ -39,7 +40,7 @@ def label(
     """
     with opened(where, data, write=True) as collection:
         asked = collection.query(item_or_file(query))
-        candidates = collection.teaching.candidates(asked, count)
+        candidates = collection.candidates(asked, count)
         done: list[int] = []
         for place, item in enumerate(candidates, start=1):
             name = printable(str(collection.file(item)))
@@ -58,7 +59,7 @@ def label(
     if as_json:
         emit({"records": done})
     else:
-        typer.echo(f"{len(done)} marks written; learn from them with: likewise learn labels")
+        typer.echo(f"{len(done)} marks written; learn from them with: likewise learn {DEFAULT}")
 
 
 @plain_errors
@@ -77,7 +78,7 @@ def folders(
     rng = np.random.default_rng(seed)
     written = 0
     with opened(where, data, write=True) as collection:
-        ids, _ = collection.snapshot().all_codes()
+        ids = collection.look.view().ids
         classes: dict[str, list[int]] = defaultdict(list)
         for item in collection.store.items.many(ids.tolist()):
             classes[str(PurePosixPath(item.file).parent)].append(item.id)

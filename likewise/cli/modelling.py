@@ -9,68 +9,27 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
-from likewise.collection import Collection
-from likewise.collection.modelling import DEFAULT, OBJECTS, WORDS, slot_of
+from likewise.collection.learn.methods import METHODS, SLOTS
+from likewise.collection.learn.models import task_of
+from likewise.learners.settings import Setting, from_text, settings_of
 from likewise.store import Model
 from likewise.types import BadInput
 
-learn_app = typer.Typer(no_args_is_help=True, help="Learn a model from judgements.")
 models_app = typer.Typer(no_args_is_help=True, help="List, compare and switch models.")
 
 Force = Annotated[bool, typer.Option("--force", help="Activate it whatever the guard says.")]
-Words = Annotated[bool, typer.Option("--words", help="Of the models that read words.")]
-Objects = Annotated[
-    bool, typer.Option("--same-object", help="Of the models that find the same object.")
-]
+Task = Annotated[str, typer.Option(help=f"What is ranked or read by it: {', '.join(SLOTS)}.")]
 Which = Annotated[str, typer.Argument(help="Its number or name, or plain.")]
 
 
-@learn_app.command("labels")
 @plain_errors
-def learn_labels(
-    objective: Annotated[
-        str, typer.Option(help="bilinear (around taught queries) or top-precision.")
-    ] = "bilinear",
+def learn(
+    method: Annotated[str, typer.Argument(help="A way of learning; see: likewise methods")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method; repeatable."),
+    ] = None,
     name: Annotated[str, typer.Option(help="A name for the model.")] = "",
-    activate: Annotated[
-        bool, typer.Option("--activate/--no-activate", help="Activate it if the guard lets it.")
-    ] = True,
-    force: Force = False,
-    space: Annotated[
-        str, typer.Option(help="words: learn the table of same-object search instead.")
-    ] = "",
-    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
-    """Learn from marks and orderings; it serves later queries if held-out judgements say so.
-
-    Example: likewise learn labels --name "what I mean"
-    """
-    with opened(where, data, write=True) as collection:
-        model = collection.models.learn(
-            objective, name=name, activate=activate, force=force, seed=seed, space=space
-        )
-        _say_learned(collection, model, as_json)
-
-
-@learn_app.command("clicks")
-@plain_errors
-def learn_clicks(
-    name: Annotated[str, typer.Option(help="A name for the model.")] = "",
-    captions: Annotated[
-        bool, typer.Option("--captions/--no-captions", help="A caption counts as one click.")
-    ] = True,
-    propensity: Annotated[
-        float,
-        typer.Option(help="At place r results are looked at with chance r^-N; 0: all alike."),
-    ] = 0.0,
-    more: Annotated[
-        bool, typer.Option("--more", help="Go on from the active model with what came since.")
-    ] = False,
-    dim: Annotated[int, typer.Option(help="Dimensions that words and pictures share.")] = 80,
-    threads: Annotated[int, typer.Option(help="Threads of the descent, 1 to 3.")] = 1,
     activate: Annotated[
         bool, typer.Option("--activate/--no-activate", help="Activate it if the guard lets it.")
     ] = True,
@@ -80,38 +39,60 @@ def learn_clicks(
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn what words look like, from clicks after words and from captions.
+    """Learn a model from what was said; it serves if held-out judgements speak for it.
 
-    Then words find pictures that carry no text at all. Ctrl-C stops; running it again goes on.
+    Ctrl-C stops; where learning takes long, running it again goes on.
 
-    Example: likewise learn clicks --name words
+    Example: likewise learn bilinear --name "what I mean" --set extension=global
     """
-    settings: dict[str, Any] = {"captions": captions, "propensity": propensity, "more": more}
-    settings |= {"dim": dim, "threads": threads}
+    settings = dict(_written(text) for text in set_ or [])
+    METHODS[method].read(settings)  # before anything is opened
     with opened(where, data, write=True) as collection:
-        model = collection.models.learn(
-            "clicks", name=name, activate=activate, force=force, seed=seed, settings=settings
+        model = collection.learn(
+            method, name=name, activate=activate, force=force, seed=seed, settings=settings
         )
-        _say_learned(collection, model, as_json)
-
-
-_NOW = {
-    DEFAULT: ("ranks every search", ""),
-    WORDS: ("reads every text query", " --words"),
-    OBJECTS: ("ranks every same-object search", " --same-object"),
-}
-
-
-def _say_learned(collection: Collection, model: Model, as_json: bool) -> None:
-    active = set(collection.models.all_active().values())
+        active = set(collection.models.all_active().values())
     if as_json:
         emit(as_row(model, active))
         return
     show_card(model)
     if model.id in active:
-        does, flag = _NOW[slot_of(model)]
-        back = f"likewise models rollback{flag}"
-        typer.echo(f"Model {model.id} now {does}; take it back: {back}")
+        task = task_of(model)
+        back = "likewise models rollback" + f" --task {task}" * (task != "look")
+        typer.echo(f"Model {model.id} is active for {task}; take it back: {back}")
+
+
+def _written(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadInput(f"Write a setting as NAME=VALUE, not {text!r}.")
+    return name.strip(), from_text(value)
+
+
+@plain_errors
+def methods(as_json: AsJson = False) -> None:
+    """List the ways of learning, with what can be set.
+
+    Example: likewise methods
+    """
+    if as_json:
+        emit({"methods": [m.as_json() for m in METHODS.values()], "problems": METHODS.problems})
+        return
+    for method in METHODS.values():
+        brought = f" (from the package {method.package})" if method.package else ""
+        typer.echo(f"{method.name}: {method.title}{brought}")
+        typer.echo(f"  {method.help}")
+        rows = [[s.name, _default(s), s.takes, s.help] for s in settings_of(method.settings)]
+        if rows:
+            table("", ["  --set", "default", "takes", ""], [["  " + r[0], *r[1:]] for r in rows])
+        typer.echo("")
+    for sentence in METHODS.problems:
+        typer.echo(sentence, err=True)
+
+
+def _default(setting: Setting) -> str:
+    words = {"None": "none", "True": "yes", "False": "no"}
+    return words.get(str(setting.default), str(setting.default))
 
 
 def as_row(model: Model, active: set[int]) -> dict[str, Any]:
@@ -119,7 +100,7 @@ def as_row(model: Model, active: set[int]) -> dict[str, Any]:
     return {
         "id": model.id,
         "name": model.name,
-        "slot": slot_of(model),
+        "task": task_of(model),
         "active": model.id in active,
         "made": model.made,
         "space": model.space,
@@ -131,7 +112,9 @@ def show_card(model: Model) -> None:
     """Print what a model tells of itself."""
     card = model.card
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(model.made))
-    typer.echo(f"Model {model.id}, {model.name} ({card.get('kind')}), made {made}.")
+    method = METHODS.of_card(card)
+    by = card.get("kind") if method is None else method.name
+    typer.echo(f"Model {model.id}, {model.name} ({by}), made {made}.")
     if "queries" in card:
         typer.echo(
             f"Learned from {card['judgements']:,} judgements"
@@ -180,20 +163,20 @@ def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> No
     Example: likewise models list
     """
     with opened(where, data) as collection:
-        models, slots = collection.models.all(), collection.models.all_active()
-    active = set(slots.values())
+        models, tasks = collection.models.all(), collection.models.all_active()
+    active = set(tasks.values())
     if as_json:
         emit([as_row(m, active) for m in models])
         return
     rows = [
         ["*" if m.id in active else "", m.id, m.name,
-         m.card.get("kind", ""), (m.card.get("guard") or {}).get("sentence", "")]
+         task_of(m), (m.card.get("guard") or {}).get("sentence", "")]
         for m in models
     ]  # fmt: skip
-    table("", ["", "", "name", "kind", "guard"], rows)
-    if "default" not in slots:
+    table("", ["", "", "name", "for", "guard"], rows)
+    if "look" not in tasks:
         typer.echo("Plain similarity ranks every search.")
-    if "words" not in slots:
+    if "text" not in tasks:
         typer.echo("Words are looked up in texts only.")
 
 
@@ -213,10 +196,10 @@ def show(
     Example: likewise models show 3
     """
     with opened(where, data) as collection:
-        found = collection.store.models.get(collection.models.number(model))
+        found = collection.models.get(model)
         active = set(collection.models.all_active().values())
     if plot is not None:
-        if slot_of(found) != OBJECTS:
+        if "table" not in found.card:
             raise BadInput(f"Model {found.id} is no word table; only those are plotted.")
         from likewise.layout.word_table import plot_word_table
 
@@ -232,60 +215,49 @@ def show(
 def activate(
     model: Which,
     force: Force = False,
-    words: Words = False,
-    same_object: Objects = False,
+    task: Task = "look",
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a model rank every search, or read its words (plain: none), in one step.
+    """Let a model rank, or read text, from now on; plain takes the model of a task away.
 
     Example: likewise models activate 3
     """
     with opened(where, data, write=True) as collection:
-        done = collection.models.activate(model, force=force, slot=_slot(words, same_object))
-        _say_active(collection, done.slot, as_json)
+        collection.models.activate(model, force=force, task=task)
+        now = task if model == "plain" else task_of(collection.models.get(model))
+        _say_active(collection.models.active(now), now, as_json)
 
 
 @models_app.command("rollback")
 @plain_errors
 def rollback(
-    words: Words = False,
-    same_object: Objects = False,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
+    task: Task = "look", where: Where = None, data: Data = None, as_json: AsJson = False
 ) -> None:
-    """Go back to what ranked, or what read words, before.
+    """Go back to what ranked, or read text, before.
 
     Example: likewise models rollback
     """
     with opened(where, data, write=True) as collection:
-        done = collection.models.rollback(slot=_slot(words, same_object))
-        _say_active(collection, done.slot, as_json)
+        collection.models.rollback(task=task)
+        _say_active(collection.models.active(task), task, as_json)
 
 
-def _slot(words: bool, same_object: bool) -> str:
-    if words and same_object:
-        raise BadInput("Say --words or --same-object, not both.")
-    return WORDS if words else OBJECTS if same_object else DEFAULT
-
-
-_RANKED = {
-    DEFAULT: "Searches are ranked",
-    WORDS: "Words are read",
-    OBJECTS: "Same-object searches are ranked",
+_DOES = {
+    "look": "Searches are ranked",
+    "text": "Text is read",
+    "objects": "Same-object searches are ranked",
 }
 
 
-def _say_active(collection: Any, slot: str, as_json: bool) -> None:
-    active = collection.models.active(slot)
-    none = "full text alone" if slot == WORDS else "plain"
+def _say_active(active: Model | None, task: str, as_json: bool) -> None:
+    none = "full text alone" if task == "text" else "plain"
     title = none if active is None else f"{active.id} {active.name}"
     if as_json:
-        emit({"active": None if active is None else active.id, "title": title, "slot": slot})
+        emit({"active": None if active is None else active.id, "title": title, "task": task})
     else:
-        typer.echo(f"{_RANKED[slot]} by: {title}.")
+        typer.echo(f"{_DOES[task]} by: {title}.")
 
 
 @models_app.command("export")
@@ -349,7 +321,7 @@ def evaluate(
     Example: likewise evaluate 2 3 --judgements test.csv --plot models.png
     """
     with opened(where, data) as collection:
-        ranks = [m for m in collection.models.all() if slot_of(m) != OBJECTS]
+        ranks = [m for m in collection.models.all() if task_of(m) != "objects"]
         chosen = models or [str(m.id) for m in ranks]
         given = None
         if judgements is not None:

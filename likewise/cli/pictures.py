@@ -22,8 +22,9 @@ from likewise.cli.common import (
     table,
 )
 from likewise.collection import Answer, Collection
+from likewise.collection.options import Crop
 from likewise.store import Filter
-from likewise.types import BadInput, Busy
+from likewise.types import LOOK, BadInput, Busy
 
 
 @plain_errors
@@ -43,6 +44,9 @@ def index(
     vectors: Annotated[
         Path | None, typer.Option(help="Own vectors (.npy or Parquet) instead of features.")
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="What serves from now on: flat, faiss, tree, or auto (by size).")
+    ] = "",
     processes: Annotated[int | None, typer.Option(help="Child processes; one a core.")] = None,
     gps: Annotated[bool, typer.Option("--gps", help="Keep where pictures were taken.")] = False,
     accept_missing: Annotated[
@@ -69,6 +73,7 @@ def index(
                 accept_missing=accept_missing,
                 retry=retry,
                 vectors=vectors,
+                engine=engine or None,
                 progress=tell,
             )
         notes = []
@@ -102,7 +107,7 @@ def search(
     without: Annotated[
         list[str] | None, typer.Option("--without", "-w", help="A picture of what is not meant.")
     ] = None,
-    weight: Annotated[
+    weights: Annotated[
         list[float] | None, typer.Option(help="Weight of each picture, in order.")
     ] = None,
     crop: Annotated[
@@ -113,14 +118,17 @@ def search(
         str, typer.Option(help="A model's number, or plain; the active one where not given.")
     ] = "",
     folder: Annotated[str, typer.Option(help="Only below this folder of the collection.")] = "",
-    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag.")] = None,
+    tags: Annotated[list[str] | None, typer.Option(help="Only with this tag.")] = None,
+    without_tags: Annotated[list[str] | None, typer.Option(help="Only without this tag.")] = None,
     since: Annotated[str, typer.Option(help="Taken then or later: 2020, 2020-05 ...")] = "",
     until: Annotated[str, typer.Option(help="Taken then or earlier.")] = "",
-    kind: Annotated[list[str] | None, typer.Option(help="Only JPEG, PNG, ...")] = None,
+    formats: Annotated[list[str] | None, typer.Option(help="Only JPEG, PNG, ...")] = None,
     min_pixels: Annotated[int | None, typer.Option(help="Width times height at least.")] = None,
     max_pixels: Annotated[int | None, typer.Option(help="Width times height at most.")] = None,
-    collapse: Annotated[
-        bool, typer.Option("--collapse", help="Fold near-duplicates into one.")
+    fold: Annotated[bool, typer.Option("--fold", help="Fold near-duplicates into one.")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help="Put the query itself first.")] = False,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Search words over a small index.")
     ] = False,
     marks: Annotated[
         bool, typer.Option("--marks/--no-marks", help="Use marks on this very query.")
@@ -129,11 +137,11 @@ def search(
         int | None,
         typer.Option("--open", help="Open this result (1: the first); it counts as a click."),
     ] = None,
-    same_object: Annotated[
-        bool, typer.Option("--same-object", help="Find the same object, not the same look.")
-    ] = False,
+    line: Annotated[
+        str, typer.Option(help="look, or objects: find the same object, not the same look.")
+    ] = LOOK,
     check: Annotated[
-        int, typer.Option(help="Check the geometry of so many first results (same object).")
+        int, typer.Option(help="Check the geometry of so many first results (line objects).")
     ] = 0,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG or JPEG).")] = None,
     where: Where = None,
@@ -146,10 +154,11 @@ def search(
     """
     wanted = Filter(
         folder=folder or None,
-        tags=tuple(tag or ()),
+        tags=tuple(tags or ()),
+        without_tags=tuple(without_tags or ()),
         since=since or None,
         until=until or None,
-        formats=tuple(kind or ()),
+        formats=tuple(formats or ()),
         min_pixels=min_pixels,
         max_pixels=max_pixels,
     )
@@ -157,15 +166,17 @@ def search(
         answer = collection.search(
             [item_or_file(p) for p in pictures or ()],
             text,
-            unwanted=[item_or_file(p) for p in without or ()],
-            weights=weight or None,
+            without=[item_or_file(p) for p in without or ()],
+            weights=weights or None,
             crop=parse_crop(crop),
+            line=line,
             k=k,
             filter=wanted,
             model=model or None,
-            use_marks=marks,
-            collapse=collapse,
-            same_object=same_object,
+            marks=marks,
+            pin=pin,
+            fold=fold,
+            compact=compact,
             check=check,
         )
         if sheet is not None:
@@ -173,7 +184,7 @@ def search(
         if open_ is not None:
             chosen = open_result(collection, answer, open_)
     if open_ is not None:
-        log_click(where, data, (pictures or [], text, parse_crop(crop)), chosen, open_)
+        log_click(where, data, (pictures or [], text, parse_crop(crop), line), chosen, open_)
     if as_json:
         emit(answer.as_json())
     else:
@@ -192,15 +203,16 @@ def open_result(collection: Collection, answer: Answer, place: int) -> int:
 def log_click(
     where: Path | None,
     data: Path | None,
-    asked: tuple[list[str], str, tuple[float, float, float, float] | None],
+    asked: tuple[list[str], str, Crop | None, str],
     item: int,
     place: int,
 ) -> None:
     """Write down that a result was opened; while another process writes, say that it is not."""
-    pictures, text, crop = asked
+    pictures, text, crop, line = asked
     try:
         with opened(where, data, write=True) as collection:
-            query = collection.query([item_or_file(p) for p in pictures], text, crop=crop)
+            shown = [item_or_file(p) for p in pictures]
+            query = collection.query(shown, text, crop=crop, line=line)
             collection.teaching.click(query, item, source="cli", position=place)
     except Busy as error:
         typer.echo(f"The click was not kept: {error}", err=True)
@@ -226,10 +238,10 @@ def suggest(
     for other, _ in found:
         typer.echo(printable(other))
     if not found:
-        typer.echo("No learned query is near; see: likewise learn clicks", err=True)
+        typer.echo("No learned query is near; see: likewise methods", err=True)
 
 
-def parse_crop(text: str) -> tuple[float, float, float, float] | None:
+def parse_crop(text: str) -> Crop | None:
     """A crop as people write it."""
     if not text:
         return None
@@ -252,8 +264,8 @@ def show(answer: Answer) -> None:
         heads = ["", "item", "score", "file", "found by"]
         table("", heads + ["places that agree"] * (len(rows[0]) - len(heads)), rows)
     rests = f"model {answer.model}, index {answer.generation}"
-    if answer.words_model:
-        rests += f", words read by {answer.words_model}"
+    if answer.reader:
+        rests += f", words read by {answer.reader}"
     if answer.marks:
         rests += f", {answer.marks} marks on this query"
     typer.echo(f"({rests}, {answer.seconds * 1e3:.0f} ms)")

@@ -24,6 +24,7 @@ from likewise.cli.common import (
 )
 from likewise.collection import confine
 from likewise.collection.collection import DATA_FOLDER
+from likewise.collection.learn.methods import METHODS
 from likewise.store import Fact
 from likewise.store import backup as backup_
 from likewise.store import doctor as doctor_
@@ -55,8 +56,8 @@ def status(where: Where = None, data: Data = None, as_json: AsJson = False) -> N
     )
     for line in found["unreachable_folders"]:
         typer.echo(f"  {printable(line)}")
-    if found["words_model"]:
-        typer.echo(f"Words are read by model {found['words_model']}.")
+    if found["reader"]:
+        typer.echo(f"Words are read by model {found['reader']}.")
     if found["degraded"]:
         typer.echo(found["degraded"])
 
@@ -147,6 +148,10 @@ def doctor(where: Where = None, data: Data = None, as_json: AsJson = False) -> N
     """
     confined = "confined" if confine.is_possible() else "not confined: this needs Linux's seccomp"
     facts = [*doctor_(_data(where, data)), Fact("children", confined, True)]
+    facts += [
+        Fact("method", sentence, False, "Update or uninstall that package.")
+        for sentence in METHODS.problems
+    ]
     if as_json:
         emit([asdict(f) for f in facts])
     else:

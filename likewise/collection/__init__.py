@@ -1,7 +1,6 @@
 """Where features, store, index and similarity meet: open, add, search, teach, learn, activate."""
 
-from likewise.collection.answers import Answer, Result
 from likewise.collection.collection import Collection
-from likewise.collection.queries import Example, Query
+from likewise.collection.options import Answer, Example, Options, Query, Result
 
-__all__ = ["Answer", "Collection", "Example", "Query", "Result"]
+__all__ = ["Answer", "Collection", "Example", "Options", "Query", "Result"]

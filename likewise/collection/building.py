@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise.collection.defaults import spec_of, weights_of
+from likewise.index import REGISTRY
 from likewise.learners.plain import Plain
 from likewise.spaces import SPACES, Blocks
 from likewise.store import Store
@@ -45,14 +44,14 @@ def current_space(store: Store) -> Plain | None:
     return Plain(space, store.settings.get("weights"))
 
 
-def ensure_space(store: Store, features: tuple[str, ...]) -> Plain | None:
+def ensure_space(store: Store) -> Plain | None:
     """The space to encode with: the fitted one, or a new one where there is none that serves.
 
     It is fitted again when the blocks changed, or when the collection has grown far
     beyond the sample and no model was learned in it.
     """
     known = store.segments.blocks()
-    blocks = tuple(block for block in features if block in known)
+    blocks = tuple(b for b in store.settings.get("features") or () if b in known)
     if not blocks:
         return None
     now = current_space(store)
@@ -109,25 +108,17 @@ def encode_items(
         yield codes
 
 
-def encode_sound(
-    store: Store, space: Blocks, contents: IdArray
-) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Picture vectors of the contents whose stored vectors are sound, and which these are."""
-    sound, parts = [np.ones(0, bool)], [np.zeros((0, space.dim), np.float32)]
-    for start in range(0, len(contents), BATCH):
-        kept, codes = store.segments.sound(
-            contents[start : start + BATCH], lambda part: list(encode_items(store, space, part))
-        )
-        sound.append(kept)
-        parts += codes
-    return np.concatenate(sound), np.concatenate(parts)
+def engine_of(store: Store, items: int) -> str:
+    """The kind of index that is to serve so many items: as it was set, or by their number."""
+    wanted = store.settings.get("engine") or "auto"
+    return str(wanted) if wanted != "auto" else "flat" if items < LARGE else "faiss"
 
 
-def build_generation(store: Store, plain: Plain, *, large: int = LARGE) -> int:
+def build_generation(store: Store, plain: Plain) -> int:
     """Encode every present item and publish the index; gives the generation's number.
 
-    The folder holds the codes, the item and the content of each row, and for large
-    collections an approximate index beside them.
+    The folder holds the codes, the item and the content of each row, and beside them an
+    index of the kind that :func:`engine_of` names, unless that is a scan of the codes.
     """
     with store.snapshot():
         segment = store.segments.last()
@@ -146,19 +137,12 @@ def build_generation(store: Store, plain: Plain, *, large: int = LARGE) -> int:
         codes.flush()
         np.save(aside / "ids.npy", ids)
         np.save(aside / "contents.npy", contents)
-        kind = _save_index(aside, codes, ids, plain, large)
+        kind = engine_of(store, len(ids))
+        if kind != "flat":
+            index = REGISTRY[kind].build(codes, ids, space=space.fingerprint)
+            index.save(aside / kind)
         del codes
         published = store.generations.publish(
             aside, space=space.fingerprint, kind=kind, segment=segment, items=len(ids)
         )
     return published.number
-
-
-def _save_index(aside: Path, codes: FloatArray, ids: IdArray, plain: Plain, large: int) -> str:
-    if len(ids) < large:
-        return "flat"
-    from likewise.index.faiss import FaissIndex  # heavy: only where it is needed
-
-    index = FaissIndex.build(codes, ids, space=plain.space.fingerprint)
-    index.save(aside / "faiss")
-    return "faiss"

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from likewise.collection import duplicates as duplicates_
-from likewise.collection import exporting, own_vectors, sidecars
-from likewise.collection.answers import Answer
-from likewise.collection.building import build_generation, ensure_space
+from likewise.collection import exporting, own_vectors, sidecars, visual_words
+from likewise.collection.building import ensure_space
 from likewise.collection.defaults import FEATURES
 from likewise.collection.ingest import LOCAL, UNREACHABLE, IngestReport, ingest
 from likewise.collection.layouts import Layouts
-from likewise.collection.modelling import WORDS, Modelling
-from likewise.collection.queries import Crop, Query, make_query
-from likewise.collection.same_object import SameObject
-from likewise.collection.searching import QueryPictures, answer, picture_surrogate
-from likewise.collection.snapshot import Snapshot
+from likewise.collection.learn.methods import DEFAULT
+from likewise.collection.learn.models import Modelling
+from likewise.collection.lines import Line, Look, Objects
+from likewise.collection.options import Answer, Crop, Options, Query, make_query
+from likewise.collection.query_pictures import QueryPictures
+from likewise.collection.search import Search
 from likewise.collection.teaching import Teaching
-from likewise.collection.wording import suggestions
-from likewise.collection.words import NAME as VISUAL_WORDS
-from likewise.store import Filter, Forgotten, Item, Store
-from likewise.types import BadInput, NotFound, Progress, QueryRef, check_k
+from likewise.collection.text import suggestions
+from likewise.index import ENGINES
+from likewise.store import Forgotten, Item, Model, Store
+from likewise.types import LOOK, BadInput, NotFound, Progress, QueryRef, check_k
 
 DATA_FOLDER = ".likewise"
 FIRST_SPACE = 500
@@ -45,22 +44,22 @@ class Collection:
     teaching
         Judgements: mark, click, order, undo, import, export.
     models
-        Learn, compare, activate, roll back.
+        List, compare, activate, roll back, export, import.
+    look, objects
+        What is searched: how pictures look, and which objects they show; by name in ``lines``.
     layouts
         Pictures laid out for the eye: a sorted grid of some, a map of all.
-    same_object
-        Visual words: same-object search.
     """
 
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder, self.store = folder, store
-        self._snapshot: Snapshot | None = None
-        self._lock = threading.Lock()
         self.pictures = QueryPictures(store, os.fsencode(folder))
-        self.same_object = SameObject(store, os.fsencode(folder), self.pictures)
-        self.models = Modelling(store, self.snapshot, self.pictures, self.same_object)
-        self.teaching = Teaching(store, self.snapshot, self.pictures)
-        self.layouts = Layouts(store, self.snapshot, self.thumbnail)
+        self.look, self.objects = Look(store, self.pictures), Objects(store, self.pictures)
+        self.lines: dict[str, Line] = {line.name: line for line in (self.look, self.objects)}
+        self.models = Modelling(store, self.lines)
+        self.teaching = Teaching(store, self.pictures)
+        self.layouts = Layouts(store, self.look, self.thumbnail)
+        self._search = Search(store, self.lines, self.models, self.teaching)
 
     # -- opening -----------------------------------------------------------------
 
@@ -108,7 +107,7 @@ class Collection:
 
     def __len__(self) -> int:
         """Pictures that can be found."""
-        return len(self.snapshot())
+        return len(self.look.view())
 
     # -- pictures in -------------------------------------------------------------
 
@@ -121,6 +120,7 @@ class Collection:
         accept_missing: bool = False,
         retry: bool = False,
         vectors: str | os.PathLike[str] | None = None,
+        engine: str | None = None,
         progress: Progress | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> IngestReport:
@@ -142,10 +142,17 @@ class Collection:
             Try unreadable files again, and describe anew what is damaged.
         vectors
             A ``.npy`` or Parquet file of own vectors instead of features.
+        engine
+            What serves the look from now on: ``flat`` (an exact scan), ``faiss``, ``tree``,
+            or ``auto``, the scan below 100,000 pictures and faiss from there on.
         """
-        if features is not None and VISUAL_WORDS in features:
-            self.same_object.switch_on()
-            features = [name for name in features if name != VISUAL_WORDS] or None
+        if engine is not None:
+            if engine not in ENGINES:
+                raise BadInput(f"The engine is one of {', '.join(ENGINES)}, not {engine!r}.")
+            self.store.settings.set("engine", engine)
+        if features is not None and visual_words.NAME in features:
+            self.objects.switch_on()
+            features = [name for name in features if name != visual_words.NAME] or None
         chosen = self._features((own_vectors.BLOCK,) if vectors is not None else features)
         if retry:
             self.store.contents.retry()
@@ -153,13 +160,12 @@ class Collection:
 
         def committed(embedded: int) -> None:
             if embedded >= FIRST_SPACE and self.store.settings.get("space") is None:
-                self.store.segments.without_damage(lambda: ensure_space(self.store, chosen))
+                self.store.segments.without_damage(lambda: ensure_space(self.store))
 
         report = ingest(
             self.store,
             os.fsencode(self.folder),
-            [name for name in chosen if name != own_vectors.BLOCK]
-            + [LOCAL] * self.same_object.is_on,
+            [name for name in chosen if name != own_vectors.BLOCK] + [LOCAL] * self.objects.is_on,
             processes=processes,
             gps=gps,
             accept_missing=accept_missing,
@@ -169,10 +175,11 @@ class Collection:
         )
         if vectors is not None:
             own_vectors.add_vectors(self.store, Path(vectors))
-        if report.finished and self.same_object.is_on:
-            report.finished = self.same_object.index(
-                processes=processes, progress=progress, should_stop=should_stop
-            )
+        if report.finished and self.objects.is_on:
+            report.finished = visual_words.describe_rest(
+                self.store, os.fsencode(self.folder), processes=processes, progress=progress,
+                should_stop=should_stop,
+            )  # fmt: skip
         if report.finished:
             sidecars.read_beside(self.store, self.folder)
             self.build()
@@ -194,174 +201,81 @@ class Collection:
         return chosen
 
     def build(self) -> int:
-        """Build the index anew where something changed; gives the generation's number."""
-        return self.store.segments.without_damage(self._build)
-
-    def _build(self) -> int:
+        """Build the indexes anew where something changed; gives the look's generation."""
+        self._features(None)
         self.store.segments.merge()
-        plain = ensure_space(self.store, self._features(None))
-        self.same_object.build()
-        if plain is None:
-            return 0
-        now = self.snapshot()
-        if now.is_complete:
-            return now.generation
-        return build_generation(self.store, plain)
+        self.store.segments.without_damage(self.objects.build)
+        return int(self.store.segments.without_damage(self.look.build))
 
     # -- search ------------------------------------------------------------------
-
-    def snapshot(self, *, checked: bool = True) -> Snapshot:
-        """The newest consistent view of the collection.
-
-        Parameters
-        ----------
-        checked
-            Wait until the index has been compared with its checksums; otherwise the view may
-            answer from what is not compared yet, and says so (``degraded``).
-        """
-        made = self._newest()
-        if checked and made.check is not None:
-            made.check.wait()
-            made = self._newest()
-        return made
-
-    def _newest(self) -> Snapshot:
-        with self._lock:
-            if self._snapshot is None or not self._snapshot.is_newest(self.store):
-                self._snapshot = Snapshot.newest(self.store)
-            return self._snapshot
 
     def query(
         self,
         pictures: Any = (),
         text: str = "",
         *,
-        unwanted: Any = (),
+        without: Any = (),
         weights: Sequence[float] | None = None,
         crop: Crop | None = None,
         vector: Any | None = None,
+        line: str = LOOK,
     ) -> Query:
         """A query from what people write; see :meth:`search`."""
         return make_query(
-            pictures,
-            text,
-            unwanted=unwanted,
-            weights=weights,
-            crop=crop,
-            vector=vector,
-            locate=self.pictures.locate,
-        )
+            pictures, text, without=without, weights=weights, crop=crop, vector=vector,
+            line=line, locate=self.pictures.locate,
+        )  # fmt: skip
 
     def search(
         self,
         pictures: Any = (),
         text: str = "",
         *,
-        k: int = 20,
-        unwanted: Any = (),
+        without: Any = (),
         weights: Sequence[float] | None = None,
         crop: Crop | None = None,
         vector: Any | None = None,
-        filter: Filter | None = None,
-        model: int | str | None = None,
-        use_marks: bool = True,
-        pin_query: bool = False,
-        collapse: bool = False,
-        compact: bool = False,
-        same_object: bool = False,
-        check: int = 0,
+        line: str = LOOK,
+        **options: Any,
     ) -> Answer:
         """Search by pictures, words, or both.
 
         Parameters
         ----------
-        pictures, unwanted
-            One or several: an item's path or number, a picture file, or bytes of one.
+        pictures, without
+            One or several that are meant, or not: an item's path or number, a picture file,
+            or bytes of one.
         text
             Words.
-        k
-            How many results.
         weights
             One for each of ``pictures``.
         crop
             Part of the first picture: left, top, right, bottom as shares.
-        filter
-            Folder, tags, dates, sizes, kinds.
-        model
-            A model's number, ``"plain"``, or None for the active one.  Words are read by it
-            if it was learned from clicks, by the active words model otherwise; with
-            ``"plain"``, only full text is searched.
-        use_marks
-            Whether marks on this very query shape the answer.
-        pin_query
-            Whether items that are the query come first; else they are left out.
-        collapse
-            Whether near-duplicates are folded into the best of them.
-        compact
-            Whether words alone are searched over a small index of the words model's own,
-            which is kept in memory; the scores are the same.
-        same_object
-            Find pictures that show the same object, not those that look alike; the
+        line
+            ``look``, or ``objects`` for pictures that show the same object; for that the
             collection must be indexed with the features ``words``.
-        check
-            How many of the first results of a same-object search get a geometric check:
-            the number of places that agree on one view change (``inliers``).
+        options
+            Fields of :class:`~likewise.collection.Options`: ``k``, ``filter``, ``model``,
+            ``marks``, ``pin``, ``fold``, ``compact``, ``check``.
         """
         query = self.query(
-            pictures, text, unwanted=unwanted, weights=weights, crop=crop, vector=vector
+            pictures, text, without=without, weights=weights, crop=crop, vector=vector, line=line
         )
-        return self.ask(
-            query, k=k, filter=filter, model=model, use_marks=use_marks, pin_query=pin_query,
-            collapse=collapse, compact=compact, same_object=same_object, check=check,
-        )  # fmt: skip
+        return self.ask(query, Options.of(**options))
 
-    def ask(
-        self,
-        query: Query,
-        *,
-        k: int = 20,
-        filter: Filter | None = None,
-        model: int | str | None = None,
-        use_marks: bool = True,
-        pin_query: bool = False,
-        collapse: bool = False,
-        compact: bool = False,
-        same_object: bool = False,
-        check: int = 0,
-    ) -> Answer:
-        """Answer a query that :meth:`query` made; see :meth:`search`."""
-        if same_object:
-            chosen = model if model in (None, "plain") else self.models.number(model)
-            return self.same_object.answer(
-                query, k=k, filter=filter, model=chosen, check=check, pin_query=pin_query
-            )
-        if check:
-            raise BadInput("Only a same-object search has a geometric check; ask for one.")
-        snapshot = self.snapshot(checked=False)
-        similarity, name = self.models.serving(model, snapshot)
-        words = self.models.words(model, snapshot) if query.text else None
-        surrogate, marks = None, 0
-        if similarity is None and (query.examples or query.vector is not None):
-            raise NotFound(f"No pictures are indexed yet; run: likewise index {self.folder}")
-        if similarity is not None:
-            surrogate = picture_surrogate(query, snapshot, self.pictures, similarity)
-        if use_marks and similarity is not None:
-            taught = self.teaching.refit(query, surrogate, snapshot, similarity)
-            if taught is not None:
-                surrogate, marks = taught
-        found = answer(
-            query,
-            k=k * 4 if collapse else k,
-            store=self.store,
-            snapshot=snapshot,
-            surrogate=surrogate,
-            read=None if words is None else words.read(query.text, snapshot if compact else None),
-            wanted=filter,
-            model=name,
-            marks=marks,
-            pin_query=pin_query,
-        )
-        return duplicates_.collapse(found, snapshot, k) if collapse else found
+    def ask(self, query: Query, options: Options | None = None, **given: Any) -> Answer:
+        """Answer a query that :meth:`query` made; options as one value or by name."""
+        return self._search.answer(query, options or Options.of(**given))
+
+    def why(
+        self, query: Query, item: int, options: Options | None = None, **given: Any
+    ) -> dict[str, Any]:
+        """Why an item scores as it does: by block, by evidence, by list; words and clicks."""
+        return self._search.why(query, item, options or Options.of(**given))
+
+    def candidates(self, query: Query, count: int = 20, *, seed: int = 0) -> list[int]:
+        """Items worth judging for a query, none of them judged yet, the near and far in turn."""
+        return self._search.candidates(query, count, seed=seed)
 
     def suggest(self, text: str, k: int = 8) -> list[tuple[str, float]]:
         """Queries near this one: what else was asked, or is a tag, for alike pictures.
@@ -369,12 +283,44 @@ class Collection:
         Gives texts with the cosine of what the words model makes of both; none where it
         knows no word of the text, or where none is active.
         """
-        words = self.models.words(None, self.snapshot())
-        return [] if words is None else suggestions(self.store, words, text, check_k(k))
+        reader = self.models.reader(None, self.look.view())
+        return [] if reader is None else suggestions(self.store, reader, text, check_k(k))
 
-    def why(self, query: Query, item: int, *, model: int | str | None = None) -> dict[str, Any]:
-        """Why an item scores as it does: share of each block, words that match, marks."""
-        return exporting.explain(self, query, item, model)
+    # -- learning ----------------------------------------------------------------
+
+    def learn(
+        self,
+        method: str = DEFAULT,
+        *,
+        name: str = "",
+        activate: bool = True,
+        force: bool = False,
+        person: str = "",
+        seed: int = 0,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Model:
+        """Learn a model from what people said, measure it, guard it.
+
+        Parameters
+        ----------
+        method
+            A way of learning: a name of :data:`likewise.collection.learn.methods.METHODS`.
+        activate
+            Make it the active model of its task if the guard lets it pass.
+        force
+            Activate it even if the guard does not.
+        seed
+            Of every random choice.
+        settings
+            Of the method; its defaults where not given.
+
+        Returns
+        -------
+        Model
+            Its card has the data used, settings, held-out measures and the guard's verdict.
+        """
+        ready = self.models.prepare(method, name=name, seed=seed, settings=settings)
+        return self.models.keep(ready, activate=activate, force=force, person=person)
 
     # -- items -------------------------------------------------------------------
 
@@ -389,22 +335,22 @@ class Collection:
 
     def status(self) -> dict[str, Any]:
         """How many items are in each state, and what answers searches."""
-        snapshot = self.snapshot(checked=False)
-        active, words = self.models.active(), self.models.active(WORDS)
+        view = self.look.view(checked=False)
+        active, words = self.models.active(), self.models.active("text")
         away = self.store.settings.get(UNREACHABLE, {"items": 0, "folders": []})
         return {
             "folder": str(self.folder),
             "items": self.store.items.counts(),
-            "findable": len(snapshot),
-            "generation": snapshot.generation,
-            "degraded": snapshot.degraded,
+            "findable": len(view),
+            "generation": view.generation,
+            "degraded": view.degraded,
             "judgements": len(self.store.judgements),
             "model": "plain" if active is None else f"{active.id} {active.name}",
-            "words_model": "" if words is None else f"{words.id} {words.name}",
+            "reader": "" if words is None else f"{words.id} {words.name}",
             "waiting": self.store.contents.waiting(),
-            "unreachable": away["items"],
-            "unreachable_folders": away["folders"],
-            "same_object": self.same_object.is_on,
+            "same_object": self.objects.is_on,
+            "unreachable": int(away["items"]),
+            "unreachable_folders": list(away["folders"]),
         }
 
     def problems(self) -> list[Item]:
@@ -413,7 +359,7 @@ class Collection:
 
     def duplicates(self, threshold: float | None = None) -> list[list[int]]:
         """Groups of near-duplicate items, largest group first."""
-        return duplicates_.groups(self.snapshot(), threshold)
+        return duplicates_.groups(self.look.view(), threshold)
 
     def neighbours(self, path: str | os.PathLike[str], k: int = 10) -> int:
         """Write the ``k`` nearest of every item as Parquet; gives the number of rows."""
@@ -441,7 +387,7 @@ class Collection:
 
     def representatives(self, count: int = 24) -> list[int]:
         """Items that stand for the whole collection: the medoids of as many clusters."""
-        return exporting.representatives(self.snapshot(), count)
+        return exporting.representatives(self.look.view(), count)
 
     def ref(self, which: int | str) -> QueryRef:
         """The name under which judgements about an item's query are kept."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from likewise.collection.answers import Answer, Result
-from likewise.collection.snapshot import Snapshot
-from likewise.types import FloatArray, IdArray
+from likewise.collection.lines.line import View
+from likewise.collection.options import Result
+from likewise.types import FloatArray
 
 THRESHOLD = 0.9
 """Share of the largest possible plain score from which on two items are near-duplicates."""
@@ -16,12 +17,12 @@ THRESHOLD = 0.9
 _BLOCK = 512
 
 
-def groups(snapshot: Snapshot, threshold: float | None = None) -> list[list[int]]:
+def groups(view: View, threshold: float | None = None) -> list[list[int]]:
     """Groups of items that are linked by near-duplicate pairs, largest group first."""
-    if snapshot.plain is None:
+    if not len(view):
         return []
     limit = THRESHOLD if threshold is None else threshold
-    ids, codes = snapshot.all_codes()
+    ids, codes = view.all_rows()
     parent = {int(i): int(i) for i in ids}
 
     def root(i: int) -> int:
@@ -30,7 +31,7 @@ def groups(snapshot: Snapshot, threshold: float | None = None) -> list[list[int]
             i = parent[i]
         return i
 
-    scaled = alike_vectors(snapshot, codes)
+    scaled = alike_vectors(view, codes)
     for start in range(0, len(ids), _BLOCK):
         scores = scaled[start : start + _BLOCK] @ scaled.T
         for row, column in zip(*np.nonzero(scores >= limit)):
@@ -44,32 +45,28 @@ def groups(snapshot: Snapshot, threshold: float | None = None) -> list[list[int]
     return sorted(found, key=lambda m: (-len(m), m))
 
 
-def alike_vectors(snapshot: Snapshot, codes: FloatArray) -> FloatArray:
+def alike_vectors(view: View, codes: FloatArray) -> FloatArray:
     """Codes scaled so that the product of two is their plain score over the largest one."""
-    assert snapshot.plain is not None
-    total = sum(snapshot.plain.weights.values())
-    scaled: FloatArray = codes * np.sqrt(snapshot.plain.w0 / total).astype(np.float32)
+    total = sum(view.plain.weights.values())
+    scaled: FloatArray = codes * np.sqrt(view.plain.w0 / total).astype(np.float32)
     return scaled
 
 
-def collapse(answer: Answer, snapshot: Snapshot, k: int) -> Answer:
-    """Fold near-duplicates into the best-placed of them."""
-    if snapshot.plain is None:
-        return answer
+def folded(results: Sequence[Result], view: View) -> list[Result]:
+    """Near-duplicates folded into the best-placed of them."""
+    known = [r.item for r in results if view.holds(r.item)]
+    if not known:
+        return list(results)
+    vectors = dict(zip(known, alike_vectors(view, view.rows(known))))
     kept: list[Result] = []
-    vectors: list[FloatArray] = []
-    present = [r for r in answer.results if snapshot.holds(r.item)]
-    ids: IdArray = np.array([r.item for r in present], dtype=np.int64)
-    scaled = alike_vectors(snapshot, snapshot.codes(ids)) if len(ids) else np.zeros((0, 0))
-    row = {item: scaled[i] for i, item in enumerate(ids.tolist())}
-    for result in answer.results:
-        vector = row.get(result.item)
-        if vector is not None and vectors:
-            alike = np.stack(vectors) @ vector
-            best = int(alike.argmax())
-            if alike[best] >= THRESHOLD:
-                kept[best] = replace(kept[best], copies=(*kept[best].copies, result.item))
-                continue
+    shown: list[FloatArray] = []
+    for result in results:
+        vector = vectors.get(result.item, np.zeros(len(vectors[known[0]]), np.float32))
+        alike = np.stack(shown) @ vector if shown else np.zeros(1)
+        best = int(alike.argmax())
+        if alike[best] >= THRESHOLD:
+            kept[best] = replace(kept[best], copies=(*kept[best].copies, result.item))
+            continue
         kept.append(result)
-        vectors.append(vector if vector is not None else np.zeros(snapshot.dim, np.float32))
-    return replace(answer, results=kept[:k])
+        shown.append(vector)
+    return kept

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from likewise.collection.snapshot import Snapshot
+from likewise.collection.lines.line import Line, View
 from likewise.store import Store
 from likewise.types import BadInput, FloatArray, IdArray, LikewiseError, NotFound
 
@@ -67,10 +67,10 @@ class Layouts:
     def __init__(
         self,
         store: Store,
-        snapshot: Callable[[], Snapshot],
+        look: Line,
         thumbnail: Callable[[int], bytes],
     ) -> None:
-        self._store, self._snapshot, self._thumbnail = store, snapshot, thumbnail
+        self._store, self._look, self._thumbnail = store, look, thumbnail
         self._lock, self._making = threading.Lock(), threading.Lock()
         self._map: CollectionMap | None = None
 
@@ -95,15 +95,15 @@ class Layouts:
         wide = columns or int(np.ceil(np.sqrt(len(wanted))))
         if not 1 <= wide <= MOST_SORTED:
             raise BadInput(f"A grid has between 1 and {MOST_SORTED:,} columns.")
-        snapshot = self._snapshot()
-        known = [i for i in wanted if snapshot.holds(i)]
+        view = self._look.view()
+        known = [i for i in wanted if view.holds(i)]
         rows: list[list[int | None]] = []
         if known:
             from likewise.layout.sorted_grid import sorted_grid  # heavy: not while searching
 
-            grid = sorted_grid(_seen(snapshot, snapshot.codes(known)), columns=wide)
+            grid = sorted_grid(_seen(view, view.rows(known)), columns=wide)
             rows = [[known[at] if at >= 0 else None for at in row] for row in grid.tolist()]
-        rest: list[int | None] = [i for i in wanted if not snapshot.holds(i)]
+        rest: list[int | None] = [i for i in wanted if not view.holds(i)]
         for start in range(0, len(rest), wide):
             part = rest[start : start + wide]
             rows.append(part + [None] * (wide - len(part)))
@@ -122,23 +122,23 @@ class Layouts:
     @property
     def is_current(self) -> bool:
         """Whether the kept map is that of the generation that answers searches."""
-        kept, snapshot = self.map(), self._snapshot()
-        return kept is not None and kept.name == _name(snapshot)
+        kept, view = self.map(), self._look.view()
+        return kept is not None and kept.name == _name(view)
 
     def prepare_map(self, seed: int = 0) -> CollectionMap:
         """Lay out all items without writing anything, so that a child process may."""
-        snapshot = self._snapshot()
-        if not snapshot.generation or not len(snapshot):
+        view = self._look.view()
+        if not view.generation or not len(view):
             raise NotFound("No index is built yet; the map is drawn when it is.")
-        ids, codes = snapshot.all_codes()
+        ids, codes = view.all_rows()
         from likewise.layout.map import collection_map  # heavy: not while searching
         from likewise.layout.mosaic import mosaic
 
-        laid = mosaic(collection_map(_seen(snapshot, codes), seed=seed))
+        laid = mosaic(collection_map(_seen(view, codes), seed=seed))
         ordered = ids[laid.order]
         return CollectionMap(
-            _name(snapshot),
-            snapshot.generation,
+            _name(view),
+            view.generation,
             laid.bits,
             ordered,
             laid.cells,
@@ -218,15 +218,14 @@ def _square(data: bytes) -> Image.Image:
         return ImageOps.fit(opened.convert("RGB"), (TILE, TILE), Image.Resampling.BILINEAR)
 
 
-def _seen(snapshot: Snapshot, codes: FloatArray) -> FloatArray:
+def _seen(view: View, codes: FloatArray) -> FloatArray:
     """Vectors whose distances are those of plain similarity."""
-    assert snapshot.plain is not None
-    out: FloatArray = codes * np.sqrt(snapshot.plain.w0).astype(np.float32)
+    out: FloatArray = codes * np.sqrt(view.plain.w0).astype(np.float32)
     return out
 
 
-def _name(snapshot: Snapshot) -> str:
-    what = f"{_FORMAT.decode()}/{snapshot.space}/{snapshot.generation}"
+def _name(view: View) -> str:
+    what = f"{_FORMAT.decode()}/{view.space}/{view.generation}"
     return hashlib.sha256(what.encode()).hexdigest()
 
 

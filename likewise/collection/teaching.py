@@ -1,40 +1,30 @@
-"""What people say: mark, click, order, undo; and a query's own marks at work in its next search."""
+"""What people say: mark, click, order, undo; and what was said of a query before."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.collection.queries import Query
-from likewise.collection.searching import QueryPictures, sum_of
-from likewise.collection.snapshot import Snapshot
-from likewise.store import Store, as_file, as_key
-from likewise.types import (
-    BadInput,
-    Judgement,
-    JudgementKind,
-    NotFound,
-    QueryRef,
-    Similarity,
-    Surrogate,
-)
+from likewise.collection.options import Query
+from likewise.collection.query_pictures import QueryPictures
+from likewise.store import Store, as_file
+from likewise.types import BadInput, Judgement, JudgementKind, NotFound, QueryRef
 
 
 class Teaching:
     """The log of judgements of a collection."""
 
-    def __init__(
-        self, store: Store, snapshot: Callable[[], Snapshot], pictures: QueryPictures
-    ) -> None:
-        self._store, self._snapshot, self._pictures = store, snapshot, pictures
+    def __init__(self, store: Store, pictures: QueryPictures) -> None:
+        self._store, self._pictures = store, pictures
         self._lock = threading.Lock()
         self._read_to = 0
-        self._marks: dict[QueryRef, dict[str, float]] = {}
+        self._marks: dict[tuple[str, QueryRef], dict[str, float]] = {}
 
     # -- writing -----------------------------------------------------------------
 
@@ -90,8 +80,9 @@ class Teaching:
         places = [0] * len(groups) if positions is None else list(positions)
         if len(places) != len(groups):
             raise BadInput("Give one position for each item, or none at all.")
+        said = partial(Judgement, ref, kind=kind, value=value, person=person, source=source)
         judgements = [
-            Judgement(ref, tuple(map(self._path, group)), kind, value, 0.0, person, source, place)
+            said(tuple(map(self._path, group)), position=place, line=query.line)
             for group, place in zip(groups, places)
         ]
         return self._store.judgements.add(judgements, keys)
@@ -155,35 +146,6 @@ class Teaching:
         write_judgements(log, path, **options)
         return len(log)
 
-    # -- whom to ask what --------------------------------------------------------
-
-    def candidates(self, query: Query, count: int = 20, *, seed: int = 0) -> list[int]:
-        """Items worth judging for a query: nearest, farther out and random, none judged yet.
-
-        Where the nearest results are all relevant there is nothing to learn from them, so
-        half of the candidates come from a wider ring and from anywhere.
-        """
-        snapshot = self._snapshot()
-        if snapshot.plain is None:
-            return []
-        total = sum_of(
-            [
-                snapshot.plain.surrogate(self._pictures.vector(e.ref, snapshot)) * e.weight
-                for e in query.examples
-            ]
-        )
-        judged = set(self._store.items.ids([as_key(p) for p in self.marks(query)]).values())
-        own = set(self._store.items.ids([as_key(p) for p in query.own_items]).values())
-        hits = snapshot.search(total, 12 * count + len(judged) + len(own))
-        ranked = [i for i in hits.ids.tolist() if i not in judged | own]
-        rng = np.random.default_rng(seed)
-        near = ranked[: (count + 1) // 2]
-        ring = ranked[len(near) : 10 * count]
-        wide = [ring[i] for i in sorted(rng.permutation(len(ring))[: count // 3].tolist())]
-        taken = {*near, *wide, *judged, *own}
-        rest = [i for i in rng.permutation(snapshot.all_codes()[0]).tolist() if i not in taken]
-        return [*near, *wide, *rest[: max(0, count - len(near) - len(wide))]][:count]
-
     def clicks(self, query: Query, item: int) -> int:
         """How often an item was chosen for this query."""
         try:
@@ -197,7 +159,7 @@ class Teaching:
         """What was said of items for this query: path to value, the latest word counting."""
         with self._lock:
             self._catch_up()
-            return dict(self._marks.get(query.ref, {}))
+            return dict(self._marks.get((query.line, query.ref), {}))
 
     def _catch_up(self) -> None:
         with self._store.snapshot() as db:
@@ -208,50 +170,7 @@ class Teaching:
         self._marks = {}
         for record in self._store.judgements.records(kind="label"):
             judgement = record.judgement
-            here = self._marks.setdefault(judgement.query, {})
+            marks = self._marks.setdefault((judgement.line, judgement.query), {})
             for item in judgement.items:
-                here[item] = judgement.value
+                marks[item] = judgement.value
         self._read_to = newest
-
-    def refit(
-        self,
-        query: Query,
-        surrogate: Surrogate | None,
-        snapshot: Snapshot,
-        similarity: Similarity,
-    ) -> tuple[Surrogate, int] | None:
-        """The query's surrogate refitted from its own marks, and how many there are.
-
-        None where nothing was marked.  Words alone have no surrogate: then the relevant
-        pictures make one.
-        """
-        if query.vector is not None and not query.examples:
-            return None
-        marks = self.marks(query)
-        known = self._store.items.ids([as_key(path) for path in marks])
-        grades = {
-            known[key]: 1.0 if value > 0 else -1.0
-            for path, value in marks.items()
-            if (key := as_key(path)) in known and snapshot.holds(known[key])
-        }
-        if not grades:
-            return None
-        from likewise.learners.marks import MarkedQuery
-
-        ids = np.array(sorted(grades), dtype=np.int64)
-        signs = np.array([grades[i] for i in ids.tolist()])
-        codes = snapshot.codes(ids)
-        if surrogate is None:
-            if not (signs > 0).any():
-                return None
-            surrogate = sum_of([similarity.surrogate(x) for x in codes[signs > 0]])
-        own = self._store.items.ids([as_key(path) for path in query.own_items])
-        refitted = MarkedQuery(similarity, snapshot.background()).graded(
-            surrogate,
-            codes,
-            signs,
-            index=snapshot,
-            codes=snapshot.codes,
-            marked_ids=np.array([*ids.tolist(), *own.values()], dtype=np.int64),
-        )
-        return refitted, len(ids)

@@ -14,15 +14,13 @@ a size, one pass of the network for both of its blocks.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.types import BadInput, Features
+from likewise.types import BadInput, Features, Registry
 
 if TYPE_CHECKING:
     from likewise.features.deep import Network
@@ -38,43 +36,21 @@ BOTH = ("deep", "logits")
 """Blocks that one pass of the network gives."""
 
 
-def _plain(module: str, name: str) -> Callable[[Network], Features]:
-    """A block that needs no network; its module is imported when the block is made."""
-
-    def make(network: Network) -> Features:
-        feature: Features = _imported(module, name)()
-        return feature
-
-    return make
-
-
-def _deep(name: str) -> Callable[[Network], Features]:
-    def make(network: Network) -> Features:
-        feature: Features = _imported("deep", name)(network)
-        return feature
-
-    return make
-
-
-def _imported(module: str, name: str) -> Any:
-    return getattr(import_module(f"likewise.features.{module}"), name)
-
-
-REGISTRY: Mapping[str, Callable[[Network], Features]] = MappingProxyType(
+REGISTRY = Registry(
     {
-        "deep": _deep("Deep"),
-        "logits": _deep("Logits"),
-        "colour": _plain("colour", "Colour"),
-        "hsv_histogram": _plain("colour", "HsvHistogram"),
-        "spatial_colour": _plain("colour", "SpatialColour"),
-        "correlogram": _plain("colour", "Correlogram"),
-        "texture": _plain("texture", "Texture"),
-        "shape": _plain("shape", "Shape"),
-        "gist": _plain("gist", "Gist"),
-        "local": _plain("local", "Local"),
+        "deep": "likewise.features.deep:Deep",
+        "logits": "likewise.features.deep:Logits",
+        "colour": "likewise.features.colour:Colour",
+        "hsv_histogram": "likewise.features.colour:HsvHistogram",
+        "spatial_colour": "likewise.features.colour:SpatialColour",
+        "correlogram": "likewise.features.colour:Correlogram",
+        "texture": "likewise.features.texture:Texture",
+        "shape": "likewise.features.shape:Shape",
+        "gist": "likewise.features.gist:Gist",
+        "local": "likewise.features.local:Local",
     }
 )
-"""Block name to a function that makes it; the network is shared by the blocks that need it."""
+"""Every block by name; those of :data:`BOTH` are made with the network that they share."""
 
 
 class FeatureSet:
@@ -150,7 +126,7 @@ def feature_set(
         if name.startswith(ONNX):
             features.append(OnnxFile(name.removeprefix(ONNX), threads=threads))
         elif name in REGISTRY:
-            features.append(REGISTRY[name](network))
+            features.append(REGISTRY[name](*[network] * (name in BOTH)))
         else:
             raise BadInput(
                 f"There are no features called {name!r}; choose among {', '.join(REGISTRY)} "

@@ -6,43 +6,25 @@ that nobody pays for an engine that is not used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 
 from likewise.index._base import BaseIndex
 from likewise.index._files import read_manifest
-from likewise.types import DataProblem
+from likewise.types import DataProblem, Registry
 
-__all__ = ["REGISTRY", "BaseIndex", "load"]
-
-
-class _Registry(Mapping[str, type[BaseIndex]]):
-    """Kind of index -> class; the class's file is imported at the first look."""
-
-    def __init__(self, places: Mapping[str, tuple[str, str]]) -> None:
-        self._places = dict(places)
-
-    def __getitem__(self, kind: str) -> type[BaseIndex]:
-        module, name = self._places[kind]
-        found: type[BaseIndex] = getattr(import_module(f"likewise.index.{module}"), name)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
+__all__ = ["ENGINES", "REGISTRY", "BaseIndex", "load"]
 
 
-REGISTRY: Mapping[str, type[BaseIndex]] = _Registry(
+REGISTRY = Registry(
     {
-        "flat": ("flat", "FlatIndex"),
-        "faiss": ("faiss", "FaissIndex"),
-        "tree": ("tree", "TreeIndex"),
-        "inverted": ("inverted", "InvertedIndex"),
+        "flat": "likewise.index.flat:FlatIndex",
+        "faiss": "likewise.index.faiss:FaissIndex",
+        "tree": "likewise.index.tree:TreeIndex",
+        "inverted": "likewise.index.inverted:InvertedIndex",
     }
 )
+ENGINES = ("auto", "flat", "faiss", "tree")
+"""What may serve a collection's look: a kind of index, or the one that fits its size."""
 
 
 def load(folder: str | Path, *, mmap: bool = True) -> BaseIndex:
@@ -61,4 +43,5 @@ def load(folder: str | Path, *, mmap: bool = True) -> BaseIndex:
             f"The index in {folder} is of the kind {kind!r}, which this version does not know; "
             f"build it anew as one of {', '.join(REGISTRY)}."
         )
-    return REGISTRY[kind].load(folder, mmap=mmap)
+    found: BaseIndex = REGISTRY[kind].load(folder, mmap=mmap)
+    return found

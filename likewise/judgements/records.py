@@ -15,7 +15,16 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.types import BadInput, IdArray, Judgement, JudgementKind, QueryKind, QueryRef
+from likewise.types import (
+    LOOK,
+    OBJECTS,
+    BadInput,
+    IdArray,
+    Judgement,
+    JudgementKind,
+    QueryKind,
+    QueryRef,
+)
 
 KINDS: tuple[str, ...] = get_args(JudgementKind)
 QUERY_KINDS: tuple[str, ...] = get_args(QueryKind)
@@ -38,6 +47,8 @@ def check_judgement(judgement: Judgement) -> Judgement:
         raise BadInput("Value and time of a judgement must be finite numbers.")
     if judgement.position < 0:
         raise BadInput("The position of a result counts from 1; 0 says that nobody knows it.")
+    if judgement.line not in (LOOK, OBJECTS):
+        raise BadInput(f"A judgement is about the line look or objects, not {judgement.line!r}.")
     if judgement.kind == "click" and judgement.value < 0:
         raise BadInput(f"A number of clicks cannot be negative, but {judgement.value:g} is.")
     return judgement
@@ -90,7 +101,7 @@ class Judgements:
         One row ``left, top, right, bottom`` each, NaN where nothing was cropped.
     items, offsets
         The items of judgement ``i`` are ``items[offsets[i]:offsets[i + 1]]``.
-    kind, value, time, person, source, position
+    kind, value, time, person, source, position, line
         As in :class:`likewise.types.Judgement`.
 
     Examples
@@ -112,6 +123,7 @@ class Judgements:
     person: Texts
     source: Texts
     position: IdArray
+    line: Texts
 
     def __post_init__(self) -> None:
         for column in fields(self):
@@ -141,6 +153,7 @@ class Judgements:
             person=_texts([j.person for j in rows]),
             source=_texts([j.source for j in rows]),
             position=np.array([j.position for j in rows], np.int64),
+            line=_texts([j.line for j in rows]),
         )
 
     def __len__(self) -> int:
@@ -157,6 +170,7 @@ class Judgements:
             person=self.person[place],
             source=self.source[place],
             position=int(self.position[place]),
+            line=self.line[place],
         )
 
     def __iter__(self) -> Iterator[Judgement]:

@@ -33,11 +33,11 @@ from likewise.judgements.exchange import (
     write_text,
 )
 from likewise.judgements.records import Judgements, check_judgement
-from likewise.types import BadInput, DataProblem, Judgement, QueryKind, QueryRef
+from likewise.types import LOOK, BadInput, DataProblem, Judgement, QueryKind, QueryRef
 
 COLUMNS = (
     *("query_kind", "query", "crop", "items", "kind", "value", "time", "person", "source"),
-    "position",
+    *("position", "line"),
 )
 FULL = ("query", "items", "kind")
 LABELS = ("query", "item", "relevant")
@@ -57,6 +57,7 @@ _SCHEMA = pa.schema(
         ("person", pa.string()),
         ("source", pa.string()),
         ("position", pa.int64()),
+        ("line", pa.string()),
     ]
 )
 _TRUE = {"true", "yes", "y", "relevant"}
@@ -132,15 +133,16 @@ def _query(row: Row, query_kind: QueryKind) -> QueryRef:
     return QueryRef(kind, as_text(row["query"], "query"), corners)
 
 
-def _who(row: Row) -> tuple[float, str, str, int]:
-    person, source = (
-        "" if row.get(name) is None else as_text(row[name], name) for name in ("person", "source")
+def _who(row: Row) -> tuple[float, str, str, int, str]:
+    person, source, line = (
+        "" if row.get(name) is None else as_text(row[name], name)
+        for name in ("person", "source", "line")
     )
     place = row.get("position")
     position = 0 if place in (None, "") else as_number(place, "position")
     if position != int(position) or not 0 <= position < 2**53:
         raise BadInput(f"A position is a whole number from 1 on, not {position:g}.")
-    return as_time(row.get("time")), person, source, int(position)
+    return as_time(row.get("time")), person, source, int(position), line or LOOK
 
 
 def _relevant(value: Any) -> float:
@@ -230,8 +232,8 @@ def write_csv(judgements: Judgements, path: PathLike, delimiter: str = ",") -> N
             crop = " ".join(map(number_text, j.query.crop or ()))
             numbers = (number_text(j.value), number_text(j.time))
             query = (j.query.kind, j.query.value, crop)
-            said = (items_cell(j.items), j.kind, *numbers, j.person, j.source, str(j.position))
-            row = (*query, *said)
+            said = (items_cell(j.items), j.kind, *numbers, j.person, j.source)
+            row = (*query, *said, str(j.position), j.line)
             yield _csv_line(row, delimiter)
 
     write_text(path, lines())
@@ -303,7 +305,7 @@ def json_line(record: Mapping[str, Any]) -> str:
 def _record(j: Judgement) -> dict[str, Any]:
     values = (
         *(j.query.kind, j.query.value, j.query.crop and list(j.query.crop), list(j.items)),
-        *(j.kind, float(j.value), float(j.time), j.person, j.source, int(j.position)),
+        *(j.kind, float(j.value), float(j.time), j.person, j.source, int(j.position), j.line),
     )
     return dict(zip(COLUMNS, values))
 

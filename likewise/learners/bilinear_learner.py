@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,14 +21,13 @@ from sklearn.base import BaseEstimator
 
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.marks import MarkSettings
+from likewise.learners.own_settings import BilinearSettings
 from likewise.learners.plain import Plain
-from likewise.learners.references import Learned, check_settings, clipped, learn_references
+from likewise.learners.references import Learned, clipped, learn_references
+from likewise.learners.settings import check_learner
 from likewise.learners.teachings import Held, Taught, directions, judge, taught, within_half
 from likewise.spaces import Blocks
 from likewise.types import BadInput, FitReport, FloatArray, IdArray, Preferences, as_matrix
-
-Extension = Literal["auto", "diagonal", "directions", "diagonal+local", "global", "global+local"]
-EXTENSIONS: tuple[str, ...] = get_args(Extension)
 
 PULLS = (0.25, 0.5, 1.0)
 """How far queries are led, where it is to be chosen."""
@@ -77,34 +76,13 @@ class BilinearLearner(BaseEstimator):
 
     Parameters
     ----------
-    space
-        The space of the picture vectors; one block of their length where not given.
-    block_weights
-        w0, the plain weight of each block; ones where not given.
-    extension
-        ``diagonal``: weights a dimension (the paper).  ``directions``: taught queries lead
-        their neighbours.  ``diagonal+local``: both.  ``global``: one matrix for all queries.
-        ``global+local``: the matrix, and taught queries lead their neighbours.
-        ``auto``: whichever is best on held-out queries, plain similarity included.
-    sigma
-        Of the diagonal form: pull towards the direction of the plain weights, in [0, 1), as in
-        the paper.  None keeps to the plain weights themselves, which is safer with few marks.
-    C, clip
-        Of the diagonal form: price of a broken preference (with a sigma it is divided by the
-        square of the number of blocks), None to choose; whether negative weights become
-        zero, None to choose.
-    M
-        How many of the nearest references a query learns from.
-    pull
-        How far a query is led; None to choose.
-    warmth, reach
-        See :class:`~likewise.learners.bilinear.Bilinear`.
-    exponent, ridge, caution
-        Of the matrix: how strongly it departs from plain, and what keeps it from it.
-    fall
-        How much precision@1 may fall below plain similarity on held-out queries.
+    plain
+        The plain similarity: its space and its block weights w0; one block of the vectors'
+        length where not given.
     seed
         Of the split into held-out queries.
+    extension, sigma, C, clip, M, pull, warmth, reach, exponent, ridge, caution, fall, tol
+        See :class:`~likewise.learners.own_settings.BilinearSettings`.
 
     Attributes
     ----------
@@ -115,10 +93,9 @@ class BilinearLearner(BaseEstimator):
 
     def __init__(
         self,
-        space: Blocks | None = None,
-        block_weights: Mapping[str, float] | None = None,
+        plain: Plain | None = None,
         *,
-        extension: Extension = "auto",
+        extension: str = "auto",
         sigma: float | None = None,
         C: float | None = None,
         clip: bool | None = True,
@@ -130,9 +107,10 @@ class BilinearLearner(BaseEstimator):
         ridge: float = 0.1,
         caution: float = 150.0,
         fall: float = 0.01,
+        tol: float = 1e-3,
         seed: int = 0,
     ) -> None:
-        self.space, self.block_weights, self.extension = space, block_weights, extension
+        self.plain, self.extension, self.tol = plain, extension, tol
         self.sigma, self.C, self.clip, self.M, self.pull = sigma, C, clip, M, pull
         self.warmth, self.reach, self.exponent = warmth, reach, exponent
         self.ridge, self.caution, self.fall, self.seed = ridge, caution, fall, seed
@@ -160,13 +138,13 @@ class BilinearLearner(BaseEstimator):
             given.  References without preferences take part with plain similarity.
         """
         started = time.perf_counter()
-        self._check()
+        check_learner(self, BilinearSettings)
         x = as_matrix(X, name="items")
-        space = self.space if self.space is not None else Blocks.identity({"x": x.shape[1]})
-        x = as_matrix(x, dim=space.dim, name="items")
-        q = x if queries is None else as_matrix(queries, dim=space.dim, name="queries")
+        self._plain = self.plain or Plain(Blocks.identity({"x": x.shape[1]}))
+        dim = self._plain.space.dim
+        x = as_matrix(x, dim=dim, name="items")
+        q = x if queries is None else as_matrix(queries, dim=dim, name="queries")
         _check_rows(preferences, len(q), len(x))
-        self._plain = Plain(space, self.block_weights)
         marks = taught(x, q, preferences, _references(preferences, references, len(q)))
         self.held_out_: dict[Form | str, Held] = {}
         notes: list[str] = []
@@ -313,6 +291,7 @@ class BilinearLearner(BaseEstimator):
             clip=False,
             w0=w0,
             prior=None if paper else w0,
+            tol=self.tol,
         )
 
     def _model(self, learnt: Learnt, form: Form | None) -> Bilinear | Plain:
@@ -353,17 +332,6 @@ class BilinearLearner(BaseEstimator):
             held_out=held,
             notes=tuple(notes),
         )
-
-    def _check(self) -> None:
-        check_settings(self.sigma or 0.0, 1.0 if self.C is None else self.C)
-        if self.extension not in EXTENSIONS:
-            raise BadInput(f"extension is one of {', '.join(EXTENSIONS)}, not {self.extension!r}.")
-        for name, least in (("exponent", 0), ("ridge", 0), ("caution", 0), ("fall", 0)):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= least):
-                raise BadInput(f"{name} must be a number of at least {least}, not {value}.")
-        if isinstance(self.M, bool) or not isinstance(self.M, int) or self.M < 1:
-            raise BadInput(f"M must be a whole number of at least 1, not {self.M!r}.")
 
 
 def _references(preferences: Preferences, given: ArrayLike | None, count: int) -> IdArray:

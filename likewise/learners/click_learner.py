@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ from sklearn.base import BaseEstimator
 from likewise.learners.clicks import NO_VOCABULARY, Clicks, Vocabulary
 from likewise.learners.plain import Plain
 from likewise.solvers.cca import CCA, cca
-from likewise.solvers.rcca import Model, Settings, Solution, State, rcca, scaled
-from likewise.spaces import Blocks
+from likewise.solvers.rcca import ROUND, Model, Settings, Solution, State, rcca, scaled
 from likewise.types import (
     BadInput,
     FitReport,
@@ -32,21 +32,13 @@ class ClickLearner(BaseEstimator):
 
     Parameters
     ----------
-    space
-        The blocks space of the pictures.
-    dim
-        Dimensions of the shared space.
-    ridge
-        Of CCA, for words and for pictures; see :func:`likewise.solvers.cca.cca`.
-    margin
-        Mean score difference over the triplets that the start is scaled to.
-    weighted
-        Start W as the diagonal of correlations (else the identity).
-    settings
-        Step, regularisers, rounds, threads, seed: :class:`likewise.solvers.rcca.Settings`.
-    held_out
-        Share of the queries whose clicks decide when to stop (by where the clicked pictures
-        stand among others); none where there are fewer than 20 queries.
+    plain
+        The plain similarity of the pictures.
+    dim, word_ridge, picture_ridge, margin, weighted, held_out
+        See :class:`~likewise.learners.own_settings.RankedCCASettings`.  No query is held out
+        where there are fewer than 20.
+    step, mu, gamma, eta, learn_w, rounds, round_size, patience, threads, seed
+        Of the descent: see :class:`likewise.solvers.rcca.Settings`.
     vocabulary
         Stored with the model; see :class:`Clicks`.
 
@@ -62,26 +54,39 @@ class ClickLearner(BaseEstimator):
 
     def __init__(
         self,
-        space: Blocks,
+        plain: Plain,
         *,
         dim: int = 80,
-        ridge: tuple[float, float] = (1.0, 0.3),
+        word_ridge: float = 1.0,
+        picture_ridge: float = 0.3,
         margin: float = 1.0,
         weighted: bool = False,
-        settings: Settings | None = None,
         held_out: float = 0.1,
+        step: float = 0.003,
+        mu: float = 1.0,
+        gamma: float = 1.0,
+        eta: float = 1.0,
+        learn_w: bool = True,
+        rounds: int = 10,
+        round_size: int = ROUND,
+        patience: int = 2,
+        threads: int = 1,
+        seed: int = 0,
         vocabulary: Vocabulary = NO_VOCABULARY,
     ) -> None:
-        self.space, self.dim, self.ridge, self.margin = space, dim, ridge, margin
-        self.weighted, self.held_out, self.vocabulary = weighted, held_out, vocabulary
-        self.settings = settings
+        self.plain, self.dim, self.margin, self.weighted = plain, dim, margin, weighted
+        self.word_ridge, self.picture_ridge = word_ridge, picture_ridge
+        self.held_out, self.vocabulary = held_out, vocabulary
+        self.step, self.mu, self.gamma, self.eta, self.learn_w = step, mu, gamma, eta, learn_w
+        self.rounds, self.round_size, self.patience = rounds, round_size, patience
+        self.threads, self.seed = threads, seed
         self.similarity_: Similarity
         self.report_: FitReport
         self.state_: State | None
 
     @property
-    def _how(self) -> Settings:
-        return self.settings or Settings()
+    def _descent(self) -> Settings:
+        return Settings(**{f.name: getattr(self, f.name) for f in fields(Settings)})
 
     def fit(
         self,
@@ -112,7 +117,7 @@ class ClickLearner(BaseEstimator):
             Called with the state after every round, to write it down.
         """
         began, self.state_ = time.perf_counter(), None
-        x, texts = as_matrix(X, dim=self.space.dim, name="picture vectors"), _texts(queries)
+        x, texts = as_matrix(X, dim=self.plain.space.dim, name="picture vectors"), _texts(queries)
         _check(preferences, texts.shape[0], len(x))
         pairs = _pairs(preferences) if clicks is None else _clicks(clicks, texts.shape[0], len(x))
         notes: list[str] = []
@@ -130,11 +135,11 @@ class ClickLearner(BaseEstimator):
                 notes.append("No round was better than CCA on held-out clicks: CCA is kept.")
         else:
             notes.append("There are pairs of query and picture but no order among them: CCA only.")
-        self.similarity_ = Clicks(self.space, *model, vocabulary=self.vocabulary)
+        self.similarity_ = Clicks(self.plain.space, *model, vocabulary=self.vocabulary)
         self._report(preferences, texts, solution, began, notes, len(held))
         return self
 
-    def refit(self, X: Any, preferences: Preferences, queries: Any) -> ClickLearner:
+    def partial_fit(self, X: Any, preferences: Preferences, queries: Any) -> ClickLearner:
         """Go on from the learned model with new triplets; time is linear in them.
 
         The weights are pulled towards the model so far, as they were towards CCA before.
@@ -143,14 +148,14 @@ class ClickLearner(BaseEstimator):
             return self.fit(X, preferences, queries)
         began, old = time.perf_counter(), self.similarity_
         assert isinstance(old, Clicks)
-        x, texts = as_matrix(X, dim=self.space.dim, name="picture vectors"), _texts(queries)
+        x, texts = as_matrix(X, dim=self.plain.space.dim, name="picture vectors"), _texts(queries)
         _check(preferences, texts.shape[0], len(x))
         if texts.shape[1] != old.words:
             raise BadInput("The new texts were read with another vocabulary; fit anew instead.")
         train, held = self._split(preferences)
         anchor = Model(*(np.asarray(m, np.float64) for m in (old.wq, old.w, old.wv)))
         solution = self._descend(x, texts, train, held, anchor, None)
-        self.similarity_ = Clicks(self.space, *solution.model, vocabulary=self.vocabulary)
+        self.similarity_ = Clicks(self.plain.space, *solution.model, vocabulary=self.vocabulary)
         note = [solution.state.note] if solution.state.note else []
         self._report(preferences, texts, solution, began, note, len(held))
         return self
@@ -160,7 +165,14 @@ class ClickLearner(BaseEstimator):
     ) -> CCA | None:
         if not len(pairs[0]) or not np.asarray(pairs[2], float).sum() > 0:
             return None
-        found = cca(texts, x, *pairs, dim=self.dim, ridge=self.ridge, seed=self._how.seed)
+        found = cca(
+            texts,
+            x,
+            *pairs,
+            dim=self.dim,
+            ridge=(self.word_ridge, self.picture_ridge),
+            seed=self.seed,
+        )
         return found if len(found.rho) else None
 
     def _first(self, start: CCA) -> NDArray[np.float64]:
@@ -176,9 +188,11 @@ class ClickLearner(BaseEstimator):
         state: State | None,
         keep: Callable[[State], None] | None = None,
     ) -> Solution:
-        judge = _judge(x, texts, held, self._how.seed) if len(held) else None
+        judge = _judge(x, texts, held, self.seed) if len(held) else None
         columns = _columns(train)
-        solution = rcca(texts, x, columns, start, self._how, held_out=judge, state=state, keep=keep)
+        solution = rcca(
+            texts, x, columns, start, self._descent, held_out=judge, state=state, keep=keep
+        )
         self.state_ = solution.state
         return solution
 
@@ -190,14 +204,14 @@ class ClickLearner(BaseEstimator):
         count = int(len(asked) * self.held_out)
         if len(asked) < 20 or not count:
             return preferences, preferences.where(np.zeros(len(preferences), bool))
-        rng = np.random.default_rng([self._how.seed, 1])
+        rng = np.random.default_rng([self.seed, 1])
         out = np.isin(preferences.query, rng.choice(asked, count, replace=False))
         return preferences.where(~out), preferences.where(out)
 
     def _nothing(
         self, preferences: Preferences, texts: sparse.csr_array, began: float
     ) -> ClickLearner:
-        self.similarity_ = Plain(self.space)
+        self.similarity_ = self.plain
         note = "There are no clicks with known words: plain similarity, and full text for words."
         self._report(preferences, texts, None, began, [note], 0)
         return self
@@ -226,11 +240,9 @@ class ClickLearner(BaseEstimator):
             gap_is="gradient norm a triplet",
             seconds=time.perf_counter() - began,
             settings={
-                "dim": self.dim,
-                "ridge": list(self.ridge),
-                "margin": self.margin,
-                "weighted": self.weighted,
-                **vars(self._how),
+                name: value
+                for name, value in self.get_params(deep=False).items()
+                if name not in ("plain", "vocabulary")
             },
             held_out=held_out,
             notes=tuple(notes),

@@ -292,6 +292,22 @@ class MarkedQuery:
         return v
 
 
+def added(
+    similarity: Similarity,
+    surrogate: Surrogate,
+    marked: Sequence[tuple[Any, float]],
+    *,
+    against: float = 0.5,
+) -> Surrogate:
+    """Marks as a plain sum: relevant pictures are added, ``against`` of the others taken away.
+
+    For sparse spaces, where nothing can be whitened and few pictures share a word.
+    """
+    for row, sign in marked:
+        surrogate = surrogate + similarity.surrogate(row) * (1.0 if sign > 0 else -against)
+    return surrogate
+
+
 def _length(s: Surrogate) -> float:
     vector: Any = s.vector
     return float(np.sqrt((vector * vector).sum()))

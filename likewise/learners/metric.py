@@ -11,21 +11,17 @@ scale goes into the weights, never into the codes.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from likewise.solvers.metric import MetricFit, learn_metric
 from likewise.spaces import Squared
 from likewise.types import (
     BadInput,
-    FitReport,
     FloatArray,
-    Preferences,
     Surrogate,
     as_matrix,
     as_vector,
@@ -88,85 +84,6 @@ class Metric:
     ) -> Metric:
         """The similarity that :meth:`to_arrays` described."""
         return cls(space, arrays["weights"], signed=bool(settings["signed"]))
-
-
-class MetricLearner(BaseEstimator):
-    """Learns the weights of a :class:`Metric` from preferences, usually those of orderings.
-
-    Parameters
-    ----------
-    space
-        The space whose codes are ``[x, x o x]``.
-    C
-        Price of a broken preference, for blocks of the balanced scale.
-    start
-        Weights to use where nothing can be learned, and the prior where ``pull`` is true;
-        equal say of every block unless given.
-    pull
-        Regularise towards ``start`` instead of towards zero.
-    tol
-        Duality gap to stop at, relative to the objective.
-
-    Attributes
-    ----------
-    similarity_
-        The learned :class:`Metric`.
-    report_
-        A :class:`~likewise.types.FitReport`.
-    """
-
-    def __init__(
-        self,
-        space: Squared,
-        *,
-        C: float = PRICE,
-        start: Any = None,
-        pull: bool = False,
-        tol: float = 1e-5,
-    ) -> None:
-        self.space, self.C, self.start, self.pull, self.tol = space, C, start, pull, tol
-
-    def fit(self, X: Any, preferences: Preferences, queries: Any = None) -> MetricLearner:
-        """Learn from preferences between rows of ``X``; queries are rows of ``X`` unless given.
-
-        ``weight`` of a preference is how sure it is.  Preferences that say nothing (the two
-        pictures are as far from the query in every dimension) are left out and counted.
-        """
-        began = time.perf_counter()
-        base = self.space.base
-        x = as_matrix(X, dim=base.dim, name="picture vectors")
-        q = x if queries is None else as_matrix(queries, dim=base.dim, name="queries")
-        scale = balanced_scale(x, base.slices)
-        start = scale if self.start is None else as_vector(self.start, dim=base.dim, name="start")
-        rows, near, far = _differences(x, q, preferences)
-        fit, weights, notes = solve_scaled(
-            rows,
-            near,
-            far,
-            scale,
-            start,
-            C=self.C,
-            pull=self.pull,
-            confidence=preferences.weight,
-            signed=self._signed,
-            tol=self.tol,
-        )
-        self.similarity_ = Metric(self.space, weights, signed=self._signed)
-        self.report_ = FitReport(
-            method=self._method,
-            preferences=len(preferences) - fit.dropped,
-            queries=len(q) if queries is not None else len(np.unique(preferences.query)),
-            covered=len(np.unique(preferences.query)) / max(1, len(q)),
-            objective=fit.objective,
-            gap=fit.gap,
-            seconds=time.perf_counter() - began,
-            settings={"C": self.C, "pull": self.pull, "tol": self.tol},
-            notes=notes,
-        )
-        return self
-
-    _signed: ClassVar[bool] = False
-    _method: ClassVar[str] = "metric"
 
 
 def solve_scaled(
@@ -247,22 +164,3 @@ def balanced_scale(
         if distance > 1e-12 * max(mean, 1e-300):
             out[part] = spread / distance
     return out
-
-
-def _differences(
-    x: FloatArray, q: FloatArray, preferences: Preferences
-) -> tuple[FloatArray, NDArray[np.int64], NDArray[np.int64]]:
-    """Squared differences, one row for each (query, item) that occurs, and the pairs of rows."""
-    t, items = len(preferences), len(x)
-    for name, at, count in (
-        ("query", preferences.query, len(q)),
-        ("better", preferences.better, items),
-        ("worse", preferences.worse, items),
-    ):
-        if t and not (at.min() >= 0 and at.max() < count):
-            raise BadInput(f"A preference names {name} row {at.max()}, but there are {count}.")
-    both = np.concatenate([preferences.better, preferences.worse])
-    codes = np.concatenate([preferences.query, preferences.query]) * items + both
-    unique, place = np.unique(codes, return_inverse=True)
-    rows = np.square(x[unique % items].astype(np.float64) - q[unique // items]) if t else x[:1] * 0
-    return rows, place[:t], place[t:]

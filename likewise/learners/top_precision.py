@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from likewise.learners.own_settings import TopPrecisionSettings
 from likewise.learners.plain import Plain
 from likewise.learners.relevance import Task, is_labels, make_task, prepare
+from likewise.learners.settings import check_learner
 from likewise.solvers.top_precision import Dual, mean_top_precision, solve
 from likewise.solvers.top_precision_fast import descend
 from likewise.spaces import Blocks
@@ -147,24 +149,10 @@ class TopPrecisionLearner(BaseEstimator):
     plain
         The plain similarity, whose weights w0 make the prior W0 = lambda diag(w0) and whose
         space is the model's; plain cosine of the vectors where not given.
-    solver
-        ``"fast"``: averaged mini-batch descent, stopped early on held-out queries.
-        ``"exact"``: the optimum, to a certified gap.
-    C, lam, rank
-        Weight of a relevant item's loss, lambda of the prior, and rank of W - W0 (None:
-        full).  Each may be a tuple of values: the best is chosen on held-out queries.
-    diagonal
-        Learn one weight a dimension instead of a matrix.
-    tolerance
-        Of the exact solver: gap as a share of P(W0) - P*.
-    step, epochs
-        Of the fast solver: first step length and most passes over the queries.
-    max_queries
-        Where queries are drawn from labelled items: how many.
-    held_out
-        Share of the queries that chooses settings; all queries make the final model.
     seed
         Of every draw.
+    solver, C, lam, rank, diagonal, tol, step, epochs, max_queries, held_out
+        See :class:`~likewise.learners.own_settings.TopPrecisionSettings`.
 
     Attributes
     ----------
@@ -182,7 +170,7 @@ class TopPrecisionLearner(BaseEstimator):
         lam: float | tuple[float, ...] = 1.0,
         rank: int | tuple[int | None, ...] | None = None,
         diagonal: bool = False,
-        tolerance: float = 1e-2,
+        tol: float = 1e-2,
         step: float = 5.0,
         epochs: int = 40,
         max_queries: int = 400,
@@ -191,13 +179,13 @@ class TopPrecisionLearner(BaseEstimator):
     ) -> None:
         self.plain = plain
         self.solver, self.C, self.lam, self.rank = solver, C, lam, rank
-        self.diagonal, self.tolerance, self.step, self.epochs = diagonal, tolerance, step, epochs
+        self.diagonal, self.tol, self.step, self.epochs = diagonal, tol, step, epochs
         self.max_queries, self.held_out, self.seed = max_queries, held_out, seed
 
     def fit(
         self,
         X: Any,
-        y: Any,
+        preferences: Any,
         queries: Any = None,
         *,
         query_labels: Any = None,
@@ -211,15 +199,14 @@ class TopPrecisionLearner(BaseEstimator):
         ----------
         X
             Picture vectors of the items, m x d.
-        y
-            Class labels (m of them), a relevance matrix queries x items, dense or sparse
-            (above 0 relevant, 0 irrelevant, below 0 unknown), or
-            :class:`likewise.types.Preferences`.
+        preferences
+            :class:`likewise.types.Preferences`, class labels (m of them), or a relevance matrix
+            queries x items, dense or sparse (above 0 relevant, 0 irrelevant, below 0 unknown).
         queries
             Query vectors; where not given, items are the queries, and an item is neither
             relevant nor irrelevant to itself.
         query_labels
-            Classes of ``queries``, where ``y`` are classes of items.
+            Classes of ``queries``, where ``preferences`` are classes of items.
         validation
             ``(queries, relevance or labels)`` that choose the settings instead of a held-out
             share.
@@ -229,9 +216,11 @@ class TopPrecisionLearner(BaseEstimator):
             ``dual_`` of an earlier exact fit on the same data.
         """
         started = time.perf_counter()
-        self._check()
+        check_learner(self, TopPrecisionSettings)
         rng = np.random.default_rng(self.seed)
-        space, w0, task = prepare(X, y, queries, query_labels, self.plain, self.max_queries, rng)
+        space, w0, task = prepare(
+            X, preferences, queries, query_labels, self.plain, self.max_queries, rng
+        )
         self.dual_: Dual | None = None
         if not len(task):
             self._fall_back(space, w0, task, started)
@@ -239,7 +228,7 @@ class TopPrecisionLearner(BaseEstimator):
         if validation is None:
             train, held = task.split(self.held_out, rng)
         else:
-            train, held = task, _validation_task(X, y, *validation)
+            train, held = task, _validation_task(X, preferences, *validation)
         model, rank, measures = self._choose(train, held, w0)
         if validation is None and len(held):
             model = self._fit_one(task, None, w0, model.settings, model.epochs, index, dual)
@@ -251,17 +240,6 @@ class TopPrecisionLearner(BaseEstimator):
         x = as_matrix(X, dim=self.similarity_.space.dim, name="items")
         task = make_task(x, y, queries, query_labels, len(x), self.seed)
         return mean_top_precision(task.queries, task.items, task.pairs, self.similarity_.matrix)
-
-    def _check(self) -> None:
-        if self.solver not in ("fast", "exact"):
-            raise BadInput(f"The solver is 'fast' or 'exact', not {self.solver!r}.")
-        if min(_several(self.C)) <= 0 or min(_several(self.lam)) < 0:
-            raise BadInput("C must be above 0 and lam at least 0.")
-        ranks = [r for r in _several(self.rank) if r is not None]
-        if ranks and (self.diagonal or min(ranks) < 1):
-            raise BadInput("A rank is a whole number above 0, and only a full W can have one.")
-        if not 0 <= self.held_out < 1:
-            raise BadInput("held_out is a share of the queries: at least 0 and below 1.")
 
     def _choose(
         self, train: Task, held: Task, w0: FloatArray
@@ -298,7 +276,7 @@ class TopPrecisionLearner(BaseEstimator):
             find = task.finder(index) if index is not None else None
             fit = solve(
                 *data, cost=settings["C"], prior=matrix, diagonal=self.diagonal,
-                tolerance=self.tolerance, seed=self.seed, find=find, dual=dual,
+                tolerance=self.tol, seed=self.seed, find=find, dual=dual,
             )  # fmt: skip
             self.dual_ = fit.dual
             return _Model(fit.weights, prior, settings, fit.objective, fit.relative_gap, None)

@@ -15,7 +15,6 @@ back towards it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from likewise.learners.own_settings import WordTableSettings
+from likewise.learners.settings import check_learner
 from likewise.learners.word_table import WordTable
 from likewise.solvers.ranking import rank
 from likewise.spaces import Words
-from likewise.types import BadInput, FitReport, FloatArray, IdArray, Index, Preferences
+from likewise.types import BadInput, FitReport, FloatArray, IdArray, Preferences
 
 PRICES = (0.3, 1.0, 3.0)
 """C that are tried where none is given."""
@@ -44,25 +45,13 @@ class WordTableLearner(BaseEstimator):
 
     Parameters
     ----------
-    space
-        Words, levels and the document normaliser.
-    n
-        Counts are truncated here, 1 to the space's levels; None tries all.
-    bins
-        Number of bins of document frequency that share a table.
-    sharing
-        ``"bins"``: words of a bin have one table, times idf^2; ``"words"``: each word
-        departs from its bin's table as far as its own evidence goes.
-    C
-        Price of all broken preferences together; None tries a few.
-    lam
-        Length of the prior: how far it spreads the scores, in margins.
-    power
-        Of the counts in the prior, (j l)^power: .5 is the root, 0 is binary idf.
-    share
-        Of the queries that are held out while n and C are chosen.
-    tol, seed
-        Of the solver, and of every random choice.
+    plain
+        The plain similarity of the words, whose space has their levels and the document
+        normaliser.
+    seed
+        Of every random choice.
+    n, bins, sharing, C, lam, power, share, tol
+        See :class:`~likewise.learners.own_settings.WordTableSettings`; n at most the levels.
 
     Attributes
     ----------
@@ -74,7 +63,7 @@ class WordTableLearner(BaseEstimator):
 
     def __init__(
         self,
-        space: Words,
+        plain: WordTable,
         *,
         n: int | None = None,
         bins: int = 6,
@@ -86,8 +75,13 @@ class WordTableLearner(BaseEstimator):
         tol: float = 1e-3,
         seed: int = 0,
     ) -> None:
-        self.space, self.n, self.bins, self.sharing, self.C = space, n, bins, sharing, C
+        self.plain, self.n, self.bins, self.sharing, self.C = plain, n, bins, sharing, C
         self.lam, self.power, self.share, self.tol, self.seed = lam, power, share, tol, seed
+
+    @property
+    def space(self) -> Words:
+        """Of the words."""
+        return self.plain.space
 
     def fit(self, X: Any, preferences: Preferences, queries: Any = None) -> WordTableLearner:
         """Learn from preferences between rows of ``X``, histograms of words.
@@ -108,8 +102,8 @@ class WordTableLearner(BaseEstimator):
         notes: list[str] = []
         settings: dict[str, Any] = {"n": self.n or 1, "C": self.C or USUAL}
         if not len(preferences):
-            notes.append("There is nothing to learn from; binary idf stays as it is.")
-            self.similarity_ = WordTable.binary_idf(self.space)
+            notes.append("There is nothing to learn from; plain similarity stays as it is.")
+            self.similarity_ = self.plain
             objective = gap = float("nan")
         else:
             if self.n is None or self.C is None:
@@ -131,12 +125,9 @@ class WordTableLearner(BaseEstimator):
         return self
 
     def _check(self) -> None:
-        if self.sharing not in ("bins", "words"):
-            raise BadInput(f"sharing is 'bins' or 'words', not {self.sharing!r}.")
+        check_learner(self, WordTableSettings)
         if self.n is not None and not 1 <= self.n <= self.space.levels:
             raise BadInput(f"n goes from 1 to the space's {self.space.levels}, not {self.n}.")
-        if self.bins < 1 or not self.lam >= 0 or (self.C is not None and not self.C > 0):
-            raise BadInput("bins must be at least 1, lam at least 0 and C above 0.")
 
     def _choose(
         self, items: sparse.csr_array, asked: sparse.csr_array, preferences: Preferences
@@ -355,57 +346,3 @@ def _honoured(
     pairs = _Pairs.of(preferences, items.shape[0])
     score = pairs.scores(made, items, asked)
     return float((score[pairs.better] > score[pairs.worse]).mean())
-
-
-def mine(
-    similarity: WordTable,
-    index: Index,
-    counts: sparse.csr_array,
-    relevant: Sequence[IdArray],
-    queries: IdArray,
-    *,
-    per_query: int = 96,
-    hard: float = 0.5,
-    depth: int = 100,
-    seed: int = 0,
-) -> Preferences:
-    """Preferences for queries that have relevant items: against random items and hard ones.
-
-    Parameters
-    ----------
-    similarity, index
-        What finds hard items: irrelevant ones among its first results.  The index's ids are
-        rows of ``counts``.
-    counts
-        Histograms of all items.
-    relevant
-        Rows that are relevant to each of ``queries``.
-    queries
-        Rows of ``counts`` that are asked for.
-    per_query
-        Preferences a query.
-    hard
-        Share of hard ones; all hard ones hurt.
-    depth
-        How far down the results hard ones are looked for.
-    """
-    rng = np.random.default_rng(seed)
-    asked, better, worse = [], [], []
-    for row, good in zip(queries.tolist(), relevant):
-        good = np.setdiff1d(good, [row])
-        if not len(good):
-            continue
-        hits = index.search(similarity.surrogate(counts[[row]]), depth).ids
-        near = np.setdiff1d(hits, np.r_[good, row])
-        others = np.setdiff1d(rng.integers(0, counts.shape[0], 4 * per_query), np.r_[good, row])
-        few = round(hard * per_query) if len(near) else 0
-        drawn = [rng.choice(near, few)] if few else []
-        if len(others):
-            drawn.append(rng.choice(others, per_query - few))
-        bad = np.concatenate(drawn) if drawn else np.zeros(0, np.int64)
-        asked.append(np.full(len(bad), row))
-        better.append(rng.choice(good, len(bad)))
-        worse.append(bad)
-    if not asked:
-        return Preferences.of([], [], [])
-    return Preferences.of(*(np.concatenate(part) for part in (asked, better, worse)))

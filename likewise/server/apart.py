@@ -10,7 +10,7 @@ from typing import Any
 
 from likewise.collection import Collection
 from likewise.collection.layouts import CollectionMap
-from likewise.collection.modelling import Prepared
+from likewise.collection.learn.prepare import Prepared
 from likewise.collection.workers import start_child
 from likewise.types import DataProblem, LikewiseError
 
@@ -20,15 +20,13 @@ LOOK = 0.1
 
 def learn_apart(
     collection: Collection,
-    objective: str,
+    method: str,
+    settings: Mapping[str, Any],
+    name: str,
     should_stop: Callable[[], bool],
-    settings: Mapping[str, Any] | None = None,
-    space: str = "",
 ) -> Prepared | None:
     """What a child process learned from the judgements; None where it was stopped."""
-    found: Prepared | None = _apart(
-        collection, _learn, (objective, dict(settings or {}), space), should_stop
-    )
+    found: Prepared | None = _apart(collection, _learn, (method, dict(settings), name), should_stop)
     return found
 
 
@@ -38,10 +36,8 @@ def map_apart(collection: Collection, should_stop: Callable[[], bool]) -> Collec
     return found
 
 
-def _learn(
-    collection: Collection, objective: str, settings: dict[str, Any], space: str
-) -> Prepared:
-    return collection.models.prepare(objective, settings=settings, space=space)
+def _learn(collection: Collection, method: str, settings: dict[str, Any], name: str) -> Prepared:
+    return collection.models.prepare(method, settings=settings, name=name)
 
 
 def _draw_map(collection: Collection) -> CollectionMap:

@@ -130,10 +130,10 @@ def _pages(app: FastAPI, access: Access, served: Served) -> None:
 def _warm(collection: Collection) -> None:
     """Load the index and start the child that describes query pictures, before anyone waits."""
     try:
-        snapshot = collection.snapshot()
-        if len(snapshot):
-            item = next(int(i) for i in snapshot.ids if snapshot.holds(int(i)))
-            collection.search(item, k=5, collapse=True)
+        view = collection.look.view()
+        if len(view):
+            item = int(view.ids[0])
+            collection.search(item, k=5, fold=True)
             collection.search(item, crop=(0.0, 0.0, 1.0, 1.0), k=5)
     except (LikewiseError, StopIteration):
         return  # the first search will say what is wrong

@@ -13,7 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from likewise.collection.words import NAME as VISUAL_WORDS
+from likewise.collection.learn.methods import DEFAULT, METHODS
+from likewise.collection.learn.models import task_of
+from likewise.collection.visual_words import NAME as VISUAL_WORDS
+from likewise.learners.settings import settings_of
 from likewise.server.apart import learn_apart, map_apart
 from likewise.server.events import Hub
 from likewise.server.watched import Watched
@@ -124,26 +127,34 @@ def draw_demo(collection: Watched, running: Running, payload: dict[str, Any]) ->
     return said
 
 
+def asked_for(payload: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Method and settings of a learning job, also of one that an earlier version wrote down."""
+    if "method" in payload:
+        return str(payload["method"]), dict(payload.get("settings", {}))
+    method = METHODS.stored(payload.get("space"), payload.get("objective")) or METHODS[DEFAULT]
+    known = {one.name for one in settings_of(method.settings)}
+    return method.name, {name: value for name, value in payload.items() if name in known}
+
+
 def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
-    """Learn a model from the judgements; it becomes active only if asked and if the guard agrees.
+    """Learn a model; it becomes active if that is asked for and the guard agrees.
 
     The job's mark names the model, so that a page can show its card.
     """
     running.progress(0, 1, "Learning from the judgements.")
-    objective = str(payload.get("objective", "bilinear"))
-    settings: dict[str, Any] = {}
-    if objective == "clicks":
-        settings = {name: payload[name] for name in ("propensity", "more") if name in payload}
-    space = str(payload.get("space", ""))
-    ready = learn_apart(collection, objective, running.should_stop, settings, space)
+    method, settings = asked_for(payload)
+    ready = learn_apart(
+        collection, method, settings, str(payload.get("name", "")), running.should_stop
+    )
     if ready is None:
         return "Stopped; nothing was kept."
-    model = collection.models.keep(ready, activate=False)
+    model = collection.models.keep(
+        ready, activate=bool(payload.get("activate")), person=str(payload.get("person", ""))
+    )
     collection.store.jobs.progress(running.job, 1, 1, mark={"model": model.id})
-    guard = model.card.get("guard", {})
-    sentence = str(guard.get("sentence") or f"Model {model.id} was learned.")
-    if payload.get("activate") and guard.get("passed"):
-        collection.models.activate(model.id, person=str(payload.get("person", "")))
+    sentence, task = str(model.card["guard"]["sentence"]), task_of(model)
+    if collection.models.all_active().get(task) == model.id:
+        running.hub.publish("model", {"model": model.id, "task": task})
         sentence += " It is active now."
     return sentence
 
@@ -178,8 +189,7 @@ def alike(one: tuple[str, Mapping[str, Any]], other: tuple[str, Mapping[str, Any
         return known in TAKES_IN
     if kind != known or kind != "learn":
         return kind == known
-    what = [(p.get("space") or p.get("objective") or "bilinear") for p in (payload, before)]
-    return what[0] == what[1]
+    return asked_for(payload) == asked_for(before)
 
 
 class Runner:

@@ -1,15 +1,13 @@
-"""What a person is asked next: reference queries that stand for the collection, and candidates."""
+"""What a person is asked next: reference queries that stand for the collection."""
 
 from __future__ import annotations
 
 import threading
-from itertools import zip_longest
 
 import numpy as np
 
-from likewise.collection import Collection, Query
+from likewise.collection import Collection
 from likewise.store import as_file
-from likewise.types import BadInput
 
 
 class Representatives:
@@ -22,17 +20,17 @@ class Representatives:
 
     def __call__(self, count: int) -> list[int]:
         """So many items, the one of the largest cluster first."""
-        snapshot = self._collection.snapshot()
-        if not snapshot.generation:  # still coming in: a fair sample will do
-            rows = np.linspace(0, len(snapshot.ids) - 1, min(count, len(snapshot.ids)))
-            sample = snapshot.ids[np.unique(rows.astype(int))] if len(snapshot.ids) else []
+        view = self._collection.look.view()
+        if not view.generation:  # still coming in: a fair sample will do
+            rows = np.linspace(0, len(view.ids) - 1, min(count, len(view.ids)))
+            sample = view.ids[np.unique(rows.astype(int))] if len(view.ids) else []
             return [int(i) for i in sample]
         with self._lock:
             generation, items = self._known.get(count, (0, []))
-            if generation != snapshot.generation:
+            if generation != view.generation:
                 items = self._collection.representatives(count)
-                self._known[count] = (snapshot.generation, items)
-        return [i for i in items if snapshot.holds(i)]
+                self._known[count] = (view.generation, items)
+        return [i for i in items if view.holds(i)]
 
 
 def next_reference(collection: Collection, offered: list[int], skip: set[int]) -> int | None:
@@ -47,17 +45,3 @@ def next_reference(collection: Collection, offered: list[int], skip: set[int]) -
         if item not in skip and item in paths and as_file(paths[item]) not in taught:
             return item
     return None
-
-
-def candidates(collection: Collection, query: Query, count: int) -> list[int]:
-    """Items to judge for a query, none of them judged yet, the near and the far in turn.
-
-    The collection gives the nearest first; here they alternate with the others, so that
-    a person who stops early has still judged both kinds.
-    """
-    if not any(e.weight > 0 for e in query.examples):
-        raise BadInput("Candidates are chosen for a picture; give the query one.")
-    chosen = collection.teaching.candidates(query, count)
-    half = (count + 1) // 2
-    pairs = zip_longest(chosen[:half], chosen[half:])
-    return [item for pair in pairs for item in pair if item is not None]

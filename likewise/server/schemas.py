@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from likewise.collection import Answer, Collection, Example, Query
-from likewise.collection.queries import normal_text
+from likewise.collection import Answer, Collection, Example, Options, Query
+from likewise.collection.options import normal_text
 from likewise.store import Filter, Item, as_key, printable
 from likewise.types import BadInput, QueryRef
 
@@ -61,11 +62,14 @@ class QueryIn(Strict):
 
     examples: Annotated[list[ExampleIn], Field(max_length=50)] = []
     text: Words = ""
+    line: Literal["look", "objects"] = Field(
+        "look", description="objects: find the same object, not the same look"
+    )
 
     def query(self, collection: Collection) -> Query:
         """The collection's query."""
         examples = tuple(Example(_ref(collection, e), e.weight) for e in self.examples)
-        return Query(examples, normal_text(self.text))
+        return Query(examples, normal_text(self.text), line=self.line)
 
 
 def _ref(collection: Collection, example: ExampleIn) -> QueryRef:
@@ -97,17 +101,31 @@ class FilterIn(Strict):
         return Filter(**{**values, "folder": values["folder"] or None})
 
 
-class SearchIn(QueryIn):
-    """A search."""
+class OptionsIn(QueryIn):
+    """A query and how it is to be answered."""
 
-    k: Count = 60
+    k: Count = 20
     model: ModelName | None = Field(None, description="a number, plain, or the active one")
     filter: FilterIn = FilterIn()
-    use_marks: bool = True
-    collapse: bool = Field(False, description="fold near-duplicates into one result")
-    pin_query: bool = Field(False, description="items that are the query come first")
+    marks: bool = Field(True, description="let marks on this very query shape the answer")
+    fold: bool = Field(False, description="fold near-duplicates into one result")
+    pin: bool = Field(False, description="items that are the query come first")
     compact: bool = Field(False, description="search words over a small index, kept in memory")
-    same_object: bool = Field(False, description="find the same object, not the same look")
+    check: Annotated[int, Field(ge=0, le=200)] = Field(
+        0, description="first results of the line objects that get a geometric check"
+    )
+
+    def options(self) -> Options:
+        """The collection's options."""
+        return Options(
+            **{f.name: getattr(self, f.name) for f in fields(Options) if f.name != "filter"},
+            filter=self.filter.filter(),
+        )
+
+
+class SearchIn(OptionsIn):
+    """A search."""
+
     generation: Annotated[int, Field(ge=0, le=BIGGEST)] | None = Field(
         None, description="refuse to answer from another index generation than this one"
     )
@@ -143,7 +161,7 @@ class AnswerOut(BaseModel):
 
     results: list[ResultOut]
     model: str
-    words_model: str = Field(description="what read the words; empty for full text alone")
+    reader: str = Field(description="what read the text; empty for full text alone")
     generation: int
     degraded: str = Field(description="one sentence where the answer is not what it should be")
     marks: int = Field(description="marks of this very query that shaped the answer")
@@ -186,7 +204,7 @@ class ModelOut(BaseModel):
 
     id: int
     name: str
-    slot: str = Field(description="default: it ranks pictures; words: it reads text queries")
+    task: str = Field(description="look or objects: it ranks them; text: it reads text queries")
     active: bool
     made: float
     card: dict[str, Any]
@@ -210,7 +228,7 @@ def item_out(item: Item) -> dict[str, Any]:
 def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str, Any]:
     """An answer as JSON values, with what was said before of each result."""
     facts = {i.id: i for i in collection.store.items.many(r.item for r in answer.results)}
-    marks = collection.teaching.marks(query) if _can_be_judged(query) else {}
+    marks = collection.teaching.marks(query) if query.can_be_judged else {}
     results = [
         {
             **item_out(facts[r.item]),
@@ -226,17 +244,13 @@ def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str
     return {
         "results": results,
         "model": answer.model,
-        "words_model": answer.words_model,
+        "reader": answer.reader,
         "generation": answer.generation,
         "degraded": answer.degraded,
         "marks": answer.marks,
         "seconds": answer.seconds,
         "notes": list(answer.notes),
     }
-
-
-def _can_be_judged(query: Query) -> bool:
-    return bool(query.text.strip()) or any(e.weight > 0 for e in query.examples)
 
 
 def shown_query(collection: Collection, ref: QueryRef) -> dict[str, Any]:

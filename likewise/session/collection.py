@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise.collection import Collection
-from likewise.collection.snapshot import Snapshot
+from likewise.collection.lines import View
 from likewise.session.holdings import Rounds
 from likewise.session.kept import kept_metrics
 from likewise.session.session import TargetSession
@@ -24,7 +24,7 @@ class CollectionHoldings:
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._read: tuple[Snapshot, IdArray, FloatArray] | None = None
+        self._read: tuple[View, IdArray, FloatArray] | None = None
         self._held = False
 
     def hold(self) -> None:
@@ -33,12 +33,12 @@ class CollectionHoldings:
         self._current()
         self._held = True
 
-    def _current(self) -> tuple[Snapshot, IdArray, FloatArray]:
+    def _current(self) -> tuple[View, IdArray, FloatArray]:
         if self._read is not None and self._held:
             return self._read
-        snapshot = self._collection.snapshot()
-        if self._read is None or self._read[0] is not snapshot:
-            self._read = (snapshot, *snapshot.all_codes())
+        view = self._collection.look.view()
+        if self._read is None or self._read[0] is not view:
+            self._read = (view, *(view.all_rows() if len(view) else (view.ids, np.zeros((0, 0)))))
         return self._read
 
     @property
@@ -54,10 +54,8 @@ class CollectionHoldings:
     @property
     def blocks(self) -> Mapping[str, slice]:
         """Columns of each block of features."""
-        plain = self._current()[0].plain
-        if plain is None:
-            raise NotFound("No pictures are indexed yet; run: likewise index FOLDER")
-        return plain.space.slices
+        slices: Mapping[str, slice] = self._current()[0].plain.space.slices
+        return slices
 
 
 def start(
@@ -87,8 +85,8 @@ def start(
     if len(refs) == 1 and refs[0].kind == "item" and refs[0].crop is None:
         query = collection.store.items.find(refs[0].value).id
     elif refs:
-        snapshot = collection.snapshot()
-        vector = np.mean([collection.pictures.vector(ref, snapshot) for ref in refs], axis=0)
+        view = collection.look.view()
+        vector = np.mean([collection.look.query(ref, view) for ref in refs], axis=0)
     elif text and first is None:
         shown = (settings or Settings()).shown
         first = collection.search(text=text, k=shown).ids.tolist()

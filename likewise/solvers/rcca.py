@@ -23,6 +23,7 @@ from scipy import sparse
 from likewise.solvers import checks
 from likewise.solvers.checks import Floats
 from likewise.solvers.rcca_descent import (
+    ROUND,
     SYNC,
     Model,
     Moving,
@@ -33,7 +34,7 @@ from likewise.solvers.rcca_descent import (
     stream,
 )
 
-__all__ = ["Model", "Settings", "Solution", "State", "Triplets", "rcca", "scaled"]
+__all__ = ["ROUND", "Model", "Settings", "Solution", "State", "Triplets", "rcca", "scaled"]
 
 Judge = Callable[[Model], float]
 """A model's score on what it was not trained on; NaN where there is nothing to judge by."""

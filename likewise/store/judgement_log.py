@@ -16,7 +16,7 @@ from typing import Any, Literal
 from likewise.store.catalogue import AMONG, Catalogue, id_list
 from likewise.store.items import Items
 from likewise.store.paths import as_file, as_key, printable
-from likewise.types import BadInput, Judgement, NotFound, QueryRef
+from likewise.types import LOOK, OBJECTS, BadInput, Judgement, NotFound, QueryRef
 
 _CHUNK = 5000
 
@@ -197,7 +197,7 @@ class JudgementLog:
         with self._catalogue.reading() as db:
             rows = db.execute(
                 "SELECT j.id, j.kind, query_kind, COALESCE(i.path, query_value), crop, value, "
-                "time, person, source, j.position FROM judgements AS j "
+                "time, person, source, j.position, line FROM judgements AS j "
                 "LEFT JOIN items AS i ON i.id = j.query_item "
                 "WHERE j.kind <> 'undo' AND j.id > ? AND j.id <= ? ORDER BY j.id LIMIT ?",
                 (after, upto, _CHUNK),
@@ -223,7 +223,7 @@ def _add(db: sqlite3.Connection, j: Judgement, key: str | None, ids: dict[str, i
     number = _insert(
         db,
         "INSERT INTO judgements (key, kind, query_kind, query_item, query_value, crop, value, "
-        "time, person, source, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "time, person, source, position, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             key,
             j.kind,
@@ -236,6 +236,7 @@ def _add(db: sqlite3.Connection, j: Judgement, key: str | None, ids: dict[str, i
             j.person,
             j.source,
             j.position,
+            j.line,
         ),
     )
     db.executemany(
@@ -253,6 +254,8 @@ def _check(j: Judgement) -> None:
         raise BadInput(f"A judgement of kind {j.kind} needs at least {needed} different items.")
     if not -1e300 < float(j.value) < 1e300:
         raise BadInput("The value of a judgement must be a finite number.")
+    if j.line not in (LOOK, OBJECTS):
+        raise BadInput(f"A judgement is about the line look or objects, not {j.line!r}.")
     if not 0 <= j.position < 2**53:
         raise BadInput(f"Positions of results count from 1 (0: not known), not {j.position}.")
 
@@ -306,8 +309,8 @@ def _delete(db: sqlite3.Connection, doomed: set[int]) -> None:
 
 
 def _record(row: tuple[Any, ...], items: tuple[str, ...]) -> Record:
-    number, kind, query_kind, value_of, crop, value, when, person, source, position = row
+    number, kind, query_kind, value_of, crop, value, when, person, source, position, line = row
     text = as_file(value_of) if isinstance(value_of, bytes) else value_of
     query = QueryRef(query_kind, text, tuple(json.loads(crop)) if crop else None)
-    judgement = Judgement(query, items, kind, value, when, person, source, position)
+    judgement = Judgement(query, items, kind, value, when, person, source, position, line)
     return Record(number, judgement, False)

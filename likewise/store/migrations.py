@@ -249,8 +249,12 @@ INSERT INTO changes VALUES (0);
 {_counted("settings", "value", "{0}.name IN ('space', 'weights', 'vocabulary', 'words_space')")}
 """
 
+LINES = """
+ALTER TABLE judgements ADD COLUMN line TEXT NOT NULL DEFAULT 'look';
+"""
+
 STEPS: tuple[str, ...] = (
-    ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES,
+    ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES, LINES,
 )  # fmt: skip
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import numpy as np
 import pytest
 
 import likewise
-from tests.browser.conftest import Served, violations
+from tests.brought import install
+from tests.browser.conftest import PATIENCE, Served, violations
 
 PASSED = {"passed": True, "sentence": "It may serve: this was made for a test."}
 BACK = {"passed": False, "sentence": "It stays inactive: this was made for a test."}
@@ -21,7 +23,7 @@ def school(made, tmp_path_factory):
     shutil.copytree(made, folder)
     with likewise.open(folder, write=True) as collection:
         rng = np.random.default_rng(0)
-        items = collection.snapshot().ids
+        items = collection.look.view().ids
         for n, query in enumerate(items[:12].tolist()):
             others = [i for i in rng.permutation(items).tolist() if i != query][:10]
             who = {"person": ("Ada", "Ben")[n % 2], "source": "web"}
@@ -36,7 +38,11 @@ def school(made, tmp_path_factory):
         ):
             card = {**ready.card, "guard": guard, **more}
             collection.models.keep(ready._replace(name=name, card=card), activate=False)
-    running = Served(folder).start()
+    place = install(tmp_path_factory.mktemp("site"))
+    with pytest.MonkeyPatch.context() as patched:
+        known = os.environ.get("PYTHONPATH")
+        patched.setenv("PYTHONPATH", os.pathsep.join([str(place), *([known] if known else [])]))
+        running = Served(folder).start()
     yield running
     running.stop()
 
@@ -216,3 +222,31 @@ def test_accessible_in_both_themes_and_on_a_narrow_screen(models, school, theme)
     models.set_viewport_size({"width": 390, "height": 780})
     models.wait_for_timeout(200)
     assert models.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_method_of_an_installed_package_is_learned_activated_and_rolled_back(models, school):
+    roll_back_all(school)
+    section = models.get_by_role("region", name="Learning")
+    section.get_by_label("What").select_option(label="Which blocks count, from marks")
+    models.wait_for_selector("text=Learns one weight per block")
+    section.locator("summary").click()
+    strength = section.get_by_label("strength")
+    strength.fill("99")
+    section.get_by_role("button", name="Learn now").click()
+    models.wait_for_selector("text=strength is a number from 0 to 10, not 99")
+    strength.fill("2")
+    section.get_by_role("button", name="Learn now").click()
+    models.wait_for_selector(".learn .verdict b:has-text('block-weights')", timeout=8 * PATIENCE)
+    newest = school.api("/models")[0]
+    assert (newest["card"]["method"], newest["active"]) == ("block-weights", False)
+    assert newest["card"]["settings"] == {"strength": 2}
+    show(models, school, f"?model={newest['id']}")
+    assert not violations(models)
+    models.get_by_role("button", name="Activate anyway …").click()
+    models.get_by_role("button", name="Activate it anyway").click()
+    models.wait_for_selector(f"text=Model {newest['id']} ranks searches now.")
+    models.goto(f"{school.base}/results?like=5")
+    models.wait_for_selector(f".rests:has-text('model {newest['id']} block-weights')")
+    models.locator('ul[aria-label="Results"] .card .picture').nth(1).click()
+    models.wait_for_selector(".why")
+    roll_back_all(school)

@@ -401,13 +401,13 @@ def test_strangers_see_what_to_do(page, served, faults):
 
 
 def test_words_that_were_learned_say_so_and_what_is_opened_is_a_click(home, served):
-    job = served.api("/models/learn", {"objective": "clicks"})["id"]
+    job = served.api("/models/learn", {"method": "ranked-cca"})["id"]
     while (done := served.api(f"/jobs/{job}"))["state"] in ("queued", "running"):
         home.wait_for_timeout(200)
     model = done["model"]
     served.api(f"/models/{model}/activate", {"force": True})
     shown = results(home, served, "text=olive")
-    assert f"words read by {model} clicks" in home.locator(".rests").inner_text()
+    assert f"words read by {model} ranked-cca" in home.locator(".rests").inner_text()
     titles = [c.get_attribute("title") for c in home.locator(".card .picture").all()]
     assert any("learned words" in title for title in titles)
     home.wait_for_selector(".near a")
@@ -418,4 +418,4 @@ def test_words_that_were_learned_say_so_and_what_is_opened_is_a_click(home, serv
     assert (newest["kind"], newest["position"]) == ("click", 2)
     assert newest["query"]["text"] == "olive"
     home.keyboard.press("Escape")
-    served.api("/models/rollback", {"slot": "words"})
+    served.api("/models/rollback", {"task": "text"})

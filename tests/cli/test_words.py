@@ -12,12 +12,14 @@ from tests.collection.conftest import folder, made  # noqa: F401
 
 
 def test_learn_search_suggest_and_take_back(run, tmp_path):  # noqa: F811
-    learned = run("learn", "clicks", "--name", "words", "--dim", "10", "--force", "--json").data
-    assert learned["slot"] == "words"
+    learned = run(
+        "learn", "ranked-cca", "--name", "words", "--set", "dim=10", "--force", "--json"
+    ).data
+    assert learned["task"] == "text"
     assert learned["active"]
     assert learned["card"]["captions"] > 10
     found = run("search", "--text", "olive", "-k", "5", "--json").data
-    assert found["words_model"] == f"{learned['id']} words"
+    assert found["reader"] == f"{learned['id']} words"
     assert "learned words" in {name for r in found["results"] for name in r["found_by"]}
     shown = run("search", "--text", "olive", "-k", "5").stdout
     assert "learned words" in shown
@@ -32,10 +34,10 @@ def test_learn_search_suggest_and_take_back(run, tmp_path):  # noqa: F811
     assert "texts only" not in listed
     card = run("models", "show", str(learned["id"])).stdout
     assert "captions on" in card
-    said = run("models", "rollback", "--words").stdout
+    said = run("models", "rollback", "--task", "text").stdout
     assert "full text alone" in said
-    assert run("search", "--text", "olive", "--json").data["words_model"] == ""
-    assert run("models", "activate", "plain", "--words", "--json").data["slot"] == "words"
+    assert run("search", "--text", "olive", "--json").data["reader"] == ""
+    assert run("models", "activate", "plain", "--task", "text", "--json").data["task"] == "text"
     assert "No learned query" in run("suggest", "olive").stderr
 
 
@@ -75,10 +77,12 @@ def test_marks_for_words_and_clicks_from_files(run, tmp_path):  # noqa: F811
     found = run("judgements", "import", str(bad), "--json", code=1).data
     assert found["imported"] == 1
     assert len(found["problems"]) == 2
-    learned = run("learn", "clicks", "--no-captions", "--json").data
+    learned = run("learn", "ranked-cca", "--set", "captions=no", "--json").data
     assert learned["card"]["queries"] == 2
     assert not learned["active"]
-    assert "no words model" in run("learn", "clicks", "--more", code=2).stderr.lower()
-    wrong = run("learn", "clicks", "--propensity", "-1", code=2).stderr
+    assert (
+        "No model that reads text" in run("learn", "ranked-cca", "--set", "more=yes", code=2).stderr
+    )
+    wrong = run("learn", "ranked-cca", "--set", "propensity=-1", code=2).stderr
     assert "propensity" in wrong
-    assert "threads" in run("learn", "clicks", "--threads", "9", code=2).stderr
+    assert "threads" in run("learn", "ranked-cca", "--set", "threads=9", code=2).stderr

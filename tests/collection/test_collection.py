@@ -16,8 +16,8 @@ from likewise.types import BadInput, DataProblem, NotFound
 
 def brute_force(collection, item: int, k: int) -> list[int]:
     """Plain search by the formula, over every findable item."""
-    snapshot = collection.snapshot()
-    ids, codes = snapshot.all_codes()
+    snapshot = collection.look.view()
+    ids, codes = snapshot.all_rows()
     scores = snapshot.plain.score(snapshot.codes([item])[0], codes)
     order = [int(i) for i in ids[np.lexsort((ids, -np.round(scores, 5)))] if i != item]
     return order[:k]
@@ -34,7 +34,7 @@ def test_search_by_item_equals_brute_force_and_leaves_the_query_out(collection):
 
 
 def test_the_query_can_be_pinned_first(collection):
-    answer = collection.search(5, k=4, pin_query=True)
+    answer = collection.search(5, k=4, pin=True)
     assert answer.ids[0] == 5
     assert answer.results[0].found_by == ("query",)
     assert len(answer) == 4
@@ -51,13 +51,13 @@ def test_a_file_outside_that_equals_an_item_finds_it(collection, tmp_path):
 
 
 def test_pictures_with_weights_and_negatives_are_a_sum_of_surrogates(collection):
-    snapshot = collection.snapshot()
+    snapshot = collection.look.view()
     x = snapshot.codes([1, 2, 3])
-    ids, codes = snapshot.all_codes()
+    ids, codes = snapshot.all_rows()
     vector = snapshot.plain.w0 * (2 * x[0] + x[1] - x[2])
     scores = codes @ vector
     order = [int(i) for i in ids[np.lexsort((ids, -np.round(scores, 4)))] if i not in (1, 2, 3)]
-    answer = collection.search([1, 2], weights=[2, 1], unwanted=3, k=5)
+    answer = collection.search([1, 2], weights=[2, 1], without=3, k=5)
     assert answer.ids.tolist() == order[:5]
 
 
@@ -104,7 +104,7 @@ def test_only_new_and_changed_files_are_read(collection, folder):
     report = collection.index()
     assert (report.embedded, report.new, report.changed) == (2, 1, 1)
     assert len(collection) == 49
-    assert collection.search(folder / "new.png", k=1, pin_query=True).paths == ["new.png"]
+    assert collection.search(folder / "new.png", k=1, pin=True).paths == ["new.png"]
 
 
 def test_a_renamed_or_copied_file_is_not_embedded_again_and_keeps_its_judgements(
@@ -157,7 +157,7 @@ def test_fresh_items_are_found_before_the_index_is_rebuilt(collection, folder, m
     monkeypatch.setattr(type(collection), "build", lambda self: 0)
     Image.new("RGB", (40, 40), (0, 0, 255)).save(folder / "blue.png")
     collection.index()
-    assert collection.search(folder / "blue.png", k=1, pin_query=True).paths == ["blue.png"]
+    assert collection.search(folder / "blue.png", k=1, pin=True).paths == ["blue.png"]
     blue = collection.item("blue.png").id
     assert blue in collection.search(1, k=48).ids
     assert collection.search(blue, k=5).ids.tolist() == brute_force(collection, blue, 5)
@@ -198,7 +198,7 @@ def test_near_duplicates_are_grouped_and_folded(collection, folder):
     collection.index()
     again = collection.item("again.jpg").id
     assert any({1, again} <= set(group) for group in collection.duplicates())
-    folded = collection.search(2, k=48, collapse=True)
+    folded = collection.search(2, k=48, fold=True)
     one = next(r for r in folded.results if {r.item, *r.copies} >= {1, again})
     assert len({r.item for r in folded.results} & {1, again}) == 1
     assert one.copies
@@ -318,7 +318,7 @@ def test_one_mark_changes_this_search_at_once_and_undo_brings_it_back(collection
     twice = collection.ask(query, k=47)
     assert twice.marks == 2
     assert list(twice.ids).index(unwanted) > 0
-    plain = collection.ask(query, k=47, use_marks=False)
+    plain = collection.ask(query, k=47, marks=False)
     assert plain.ids.tolist() == before.ids.tolist()
     collection.teaching.undo()
     collection.teaching.undo()

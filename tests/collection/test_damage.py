@@ -69,7 +69,7 @@ def test_retry_looks_at_every_segment_although_the_index_is_complete(collection)
 
 
 def test_encoding_gives_what_is_sound_in_order(collection):
-    store, space = collection.store, collection.snapshot().plain.space
+    store, space = collection.store, collection.look.view().plain.space
     contents = np.array(sorted(store.items.contents().values()))[::-1]
     sound, codes = encode_sound(store, space, contents)
     assert sound.all()
@@ -86,7 +86,7 @@ def test_words_are_left_out_and_counted_anew(tmp_path, some):
     swatches(6, size=128, seed=3).write(folder, jobs=1)
     with likewise.open(folder, create=True) as collection:
         collection.index(features=("colour", "words"), processes=1)
-        before = collection.search(1, k=20, same_object=True, check=2)
+        before = collection.search(1, k=20, line="objects", check=2)
         assert before.degraded == ""
         for block in ("local", "words"):
             contents = collection.store.segments.contents(block)[list(some)]
@@ -94,13 +94,13 @@ def test_words_are_left_out_and_counted_anew(tmp_path, some):
             rot(collection)
         collection.store.generations.withdraw("words")
     with likewise.open(folder) as reader:
-        answer = reader.search(1, k=20, same_object=True, check=2)
+        answer = reader.search(1, k=20, line="objects", check=2)
         assert len(answer.results) == 6 - max(len(some), 1)
         assert f"{len(some)} pictures are damaged" in answer.degraded
     with likewise.open(folder, write=True) as collection:
         collection.build()
         assert collection.index(processes=1).embedded == len(some)
-        after = collection.search(1, k=20, same_object=True, check=2)
+        after = collection.search(1, k=20, line="objects", check=2)
         assert after.degraded == ""
         assert after.ids.tolist() == before.ids.tolist()
 

@@ -32,7 +32,7 @@ def sound(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("sound") / "pictures"
     with make(folder, ITEMS) as collection:
         store = collection.store
-        plain = collection.snapshot().plain
+        plain = collection.look.view().plain
         assert plain is not None
         arrays, settings = plain.to_arrays()
         card = {"kind": plain.kind, "similarity": settings}
@@ -48,7 +48,7 @@ def sound(tmp_path_factory) -> Path:
 
 def publish_words(collection: Any) -> None:
     """The inverted file, as indexing publishes it."""
-    view, store = collection.same_object.view(), collection.store
+    view, store = collection.objects.view(), collection.store
     with store.generations.build() as aside:
         view.index.save(aside / "index")
         np.save(aside / "contents.npy", view.contents)
@@ -73,7 +73,7 @@ def answers(folder: Path) -> dict[str, Any]:
         for name, ask in {
             "look": lambda: [collection.search(i, k=8) for i in (1, 2, ITEMS + 1)],
             "plain": lambda: [collection.search(1, k=8, model="plain")],
-            "words": lambda: [collection.search(i, k=8, same_object=True) for i in (1, 2)],
+            "words": lambda: [collection.search(i, k=8, line="objects") for i in (1, 2)],
             "upload": lambda: collection.store.uploads.get(collection.store.uploads.all()[0]),
         }.items():
             try:
@@ -180,7 +180,7 @@ def test_answers_are_exact_and_marked_until_the_index_is_checked(sound, large):
         assert "being compared" in collection.status()["degraded"]
         assert not collection.snapshot(checked=False).is_complete
         go_on.set()
-        assert not collection.snapshot().degraded  # waits
+        assert not collection.look.view().degraded  # waits
         second = collection.search(1, k=8)
         assert not second.degraded
         assert second.paths == right[0].paths
@@ -199,7 +199,7 @@ def test_an_index_that_fails_its_check_is_replaced(sound, large, number):
             with pytest.raises(LikewiseError, match="damaged"):
                 collection.search(1, k=8)
         go_on.set()
-        assert "codes.npy" in collection.snapshot().degraded
+        assert "codes.npy" in collection.look.view().degraded
         answer = collection.search(1, k=8)
         assert "codes.npy" in answer.degraded
         assert answer.paths == right[0].paths
@@ -211,7 +211,7 @@ def test_an_index_that_fails_its_check_is_replaced(sound, large, number):
 
 def test_vectors_that_are_no_numbers_go_out_and_are_described_again(tmp_path, monkeypatch):
     with make(tmp_path / "pictures", 20) as collection:
-        store, blocks = collection.store, type(collection.snapshot().plain.space)
+        store, blocks = collection.store, type(collection.look.view().plain.space)
         (bad,) = store.items.see([seen("bad.png", "bad")])
         embed(store)
         vector = store.segments.read("own", [store.items.get(bad).content])[0]

@@ -33,7 +33,7 @@ def collection(folder, tmp_path):
 
 
 def test_a_sorted_grid_holds_every_item_once_and_its_gaps_at_the_end(collection):
-    ids = collection.snapshot().ids.tolist()
+    ids = collection.look.view().ids.tolist()
     rows = collection.layouts.sorted(ids[:23], 5)
     flat = [item for row in rows for item in row]
     assert sorted(flat[:23]) == sorted(ids[:23])
@@ -42,7 +42,7 @@ def test_a_sorted_grid_holds_every_item_once_and_its_gaps_at_the_end(collection)
 
 
 def test_items_without_vectors_come_last(collection):
-    ids = collection.snapshot().ids.tolist()
+    ids = collection.look.view().ids.tolist()
     rows = collection.layouts.sorted([10_001, *ids[:4]], 3)
     assert rows[-1] == [10_001, None, None]
     assert sorted(i for row in rows[:-1] for i in row if i) == sorted(ids[:4])
@@ -62,7 +62,7 @@ def test_a_map_is_kept_with_its_generation(collection):
     assert layouts.map() is None  # preparing writes nothing
     layouts.keep_map(made)
     assert layouts.is_current
-    assert sorted(made.ids.tolist()) == collection.snapshot().ids.tolist()
+    assert sorted(made.ids.tolist()) == collection.look.view().ids.tolist()
     layouts.forget_map()  # as another process would see it
     again = layouts.map()
     assert again.name == made.name

@@ -39,7 +39,7 @@ def taught(tmp_path_factory):
 def test_a_model_that_helps_serves_and_can_be_taken_back(taught):
     fresh = 150
     before = taught.search(fresh, k=20)
-    model = taught.models.learn(name="motifs")
+    model = taught.learn(name="motifs")
     guard = model.card["guard"]
     assert guard["passed"], guard["sentence"]
     assert guard["plain"]["p_value"] < 0.05
@@ -53,12 +53,12 @@ def test_a_model_that_helps_serves_and_can_be_taken_back(taught):
     again = taught.search(fresh, k=20)
     assert again.model == "plain"
     assert again.ids.tolist() == before.ids.tolist()
-    with pytest.raises(BadInput, match="one of bilinear"):
-        taught.models.learn("magic")
+    with pytest.raises(BadInput, match="there are bilinear, top-precision"):
+        taught.learn("magic")
 
 
 def test_models_are_compared_and_travel(taught, tmp_path):
-    model = taught.models.learn(name="again", activate=False)
+    model = taught.learn(name="again", activate=False)
     compared = taught.models.evaluate([model.id])
     assert [r["method"] for r in compared.rows] == ["plain", f"{model.id} again"]
     compared.plot(tmp_path / "plot.svg")
@@ -72,7 +72,7 @@ def test_models_are_compared_and_travel(taught, tmp_path):
 
 
 def test_a_model_of_another_space_is_refused(taught, collection, tmp_path):
-    model = taught.models.learn(name="foreign", activate=False)
+    model = taught.learn(name="foreign", activate=False)
     file = taught.models.write(model.id, tmp_path / "model.safetensors")
     with pytest.raises(SpaceMismatch):
         collection.models.read(file)
@@ -82,20 +82,20 @@ def test_thin_data_stays_inactive_and_says_how_much_more(collection):
     query = collection.query(1)
     collection.teaching.mark(query, [2, 3])
     collection.teaching.mark(query, [4, 5], relevant=False)
-    model = collection.models.learn()
+    model = collection.learn()
     assert collection.models.active() is None
     assert "more" in model.card["guard"]["sentence"]
     with pytest.raises(BadInput, match="not activated"):
         collection.models.activate(model.id)
     collection.models.activate(model.id, force=True)
     assert collection.models.active().id == model.id
-    assert collection.search(1, k=3, use_marks=False).model.startswith(str(model.id))
+    assert collection.search(1, k=3, marks=False).model.startswith(str(model.id))
 
 
 def test_only_positives_and_contradictions_give_plain_and_say_so(collection):
     collection.teaching.mark(collection.query(1), [2, 3])
     collection.teaching.mark(collection.query(1), [3], relevant=True)
-    model = collection.models.learn()
+    model = collection.learn()
     assert not model.card["guard"]["passed"]
     plain = collection.search(9, k=10, model="plain").ids.tolist()
     assert collection.search(9, k=10, model=model.id).ids.tolist() == plain
@@ -106,15 +106,15 @@ def test_judgements_of_deleted_items_wait(collection, folder):
     collection.teaching.mark(collection.query(3), [4], relevant=False)
     (folder / collection.item(3).file).unlink()
     collection.index()
-    model = collection.models.learn()
+    model = collection.learn()
     assert model.card["lost_queries"] == 1
 
 
 def test_candidates_are_near_and_far_and_not_judged(collection):
     query = collection.query(1)
     collection.teaching.mark(query, [2])
-    found = collection.teaching.candidates(query, 12)
+    found = collection.candidates(query, 12)
     assert len(found) == len(set(found)) == 12
     assert not {1, 2} & set(found)
-    near = [i for i in collection.search(1, k=8, use_marks=False).ids.tolist() if i != 2][:6]
-    assert found[:6] == near
+    near = [i for i in collection.search(1, k=8, marks=False).ids.tolist() if i != 2][:6]
+    assert found[::2] == near

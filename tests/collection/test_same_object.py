@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import likewise
 from likewise.cli import app
-from likewise.collection import words as words_
+from likewise.collection import visual_words as words_
 from likewise.datasets import swatches
 from likewise.store import Filter
-from likewise.types import BadInput, SpaceMismatch
+from likewise.types import BadInput, NotFound, SpaceMismatch
 from tests.server.conftest import Server, wait_for
 
 OBJECTS, VIEWS = 8, 4
@@ -67,7 +67,7 @@ def test_the_same_object_comes_first_and_geometry_agrees(made: Path) -> None:
         hits = 0
         for at in range(OBJECTS):
             query = f"{at}-0.png"
-            found = collection.search(query, k=10, same_object=True, check=10)
+            found = collection.search(query, k=10, line="objects", check=10)
             assert query not in found.paths
             assert all(r.found_by == ("same object",) for r in found.results)
             hits += sum(same(path, query) for path in found.paths[: VIEWS - 1])
@@ -82,22 +82,22 @@ def test_files_crops_filters_and_pins_work_as_elsewhere(made: Path, tmp_path: Pa
     with likewise.open(made) as collection:
         copy = tmp_path / "copy.png"
         shutil.copy(made / "2-1.png", copy)
-        outside = collection.search(copy, k=3, same_object=True)
+        outside = collection.search(copy, k=3, line="objects")
         assert outside.paths[0] == "2-1.png"
-        part = collection.search("2-1.png", k=5, crop=(0.1, 0.1, 0.9, 0.9), same_object=True)
+        part = collection.search("2-1.png", k=5, crop=(0.1, 0.1, 0.9, 0.9), line="objects")
         assert sum(same(p, "2-1.png") for p in part.paths) >= 3
-        pinned = collection.search("2-1.png", k=3, same_object=True, pin_query=True)
+        pinned = collection.search("2-1.png", k=3, line="objects", pin=True)
         assert pinned.paths[0] == "2-1.png"
         assert pinned.results[0].found_by == ("query",)
-        png = collection.search("2-1.png", same_object=True, filter=Filter(formats=("JPEG",)))
+        png = collection.search("2-1.png", line="objects", filter=Filter(formats=("JPEG",)))
         assert not len(png)
-        both = collection.search(["2-1.png", "3-0.png"], k=6, same_object=True)
+        both = collection.search(["2-1.png", "3-0.png"], k=6, line="objects")
         assert {p[0] for p in both.paths} == {"2", "3"}
 
 
 def test_new_changed_and_removed_pictures(folder: Path) -> None:
     with likewise.open(folder, write=True) as collection:
-        before = collection.search("1-0.png", same_object=True)
+        before = collection.search("1-0.png", line="objects")
         assert before.generation > 0
         vocabulary = collection.store.settings.get("vocabulary")
         shutil.copy(folder / "1-1.png", folder / "new.png")  # a known content under a new name
@@ -105,30 +105,30 @@ def test_new_changed_and_removed_pictures(folder: Path) -> None:
         (folder / "1-3.png").unlink()
         report = collection.index(processes=1)
         assert report.embedded == 1
-        after = collection.search("1-0.png", k=8, same_object=True)
+        after = collection.search("1-0.png", k=8, line="objects")
         assert {"new.png", "cut.png"} <= set(after.paths[:5])
         assert "1-3.png" not in after.paths
         assert after.generation > before.generation
         assert collection.store.settings.get("vocabulary") == vocabulary
         collection.forget(["new.png"])
-        assert "new.png" not in collection.search("1-0.png", k=30, same_object=True).paths
+        assert "new.png" not in collection.search("1-0.png", k=30, line="objects").paths
 
 
 def test_a_damaged_inverted_file_is_never_served(folder: Path) -> None:
     with likewise.open(folder) as collection:
-        whole = collection.search("4-0.png", k=5, same_object=True)
+        whole = collection.search("4-0.png", k=5, line="objects")
         generation = collection.store.generations.current("words")
         file = generation.folder / "index" / "posts.npy"
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(bytes(data))
     with likewise.open(folder, write=True) as collection:
-        degraded = collection.search("4-0.png", k=5, same_object=True)
+        degraded = collection.search("4-0.png", k=5, line="objects")
         assert "damaged" in degraded.degraded
         assert degraded.paths == whole.paths
         np.testing.assert_allclose(degraded.scores, whole.scores)
         collection.build()
-        assert not collection.search("4-0.png", same_object=True).degraded
+        assert not collection.search("4-0.png", line="objects").degraded
 
 
 def test_words_can_be_added_later(tmp_path: Path, made: Path) -> None:
@@ -140,9 +140,9 @@ def test_words_can_be_added_later(tmp_path: Path, made: Path) -> None:
         collection.index(features=("colour",), processes=1)
         assert not collection.status()["same_object"]
         with pytest.raises(BadInput, match="--features words"):
-            collection.search("0-0.png", same_object=True)
+            collection.search("0-0.png", line="objects")
         assert collection.index(features=("words",), processes=1).embedded == 0
-        assert collection.search("0-0.png", k=1, same_object=True).paths == ["0-1.png"]
+        assert collection.search("0-0.png", k=1, line="objects").paths == ["0-1.png"]
         assert collection.search("0-0.png", k=3).paths  # the look is as it was
 
 
@@ -151,10 +151,10 @@ def test_a_picture_without_local_features_says_so(made: Path, tmp_path: Path) ->
     Image.new("RGB", (200, 200), (10, 20, 30)).save(blank)
     with likewise.open(made) as collection:
         for query in ("flat.png", blank):
-            found = collection.search(query, same_object=True, check=3)
+            found = collection.search(query, line="objects", check=3)
             assert not len(found)
             assert "no local feature" in found.notes[0]
-        assert "flat.png" in collection.search("0-0.png", k=99, same_object=True).paths
+        assert "flat.png" in collection.search("0-0.png", k=99, line="objects").paths
 
 
 def test_a_collection_of_flat_pictures_has_no_words(tmp_path: Path) -> None:
@@ -162,19 +162,18 @@ def test_a_collection_of_flat_pictures_has_no_words(tmp_path: Path) -> None:
         Image.new("RGB", (50, 50), (80 * at, 0, 0)).save(tmp_path / f"{at}.png")
     with likewise.open(tmp_path, create=True) as collection:
         collection.index(features=("colour", "words"), processes=1)
-        found = collection.search("0.png", same_object=True)
-        assert not len(found)
-        assert "local features" in found.notes[0]
+        with pytest.raises(NotFound, match="local features"):
+            collection.search("0.png", line="objects")
 
 
 def test_what_cannot_be_asked_is_refused(made: Path) -> None:
     with likewise.open(made) as collection:
         with pytest.raises(BadInput, match="pictures only"):
-            collection.search("0-0.png", "red", same_object=True)
+            collection.search("0-0.png", "red", line="objects")
         with pytest.raises(BadInput, match="pictures only"):
-            collection.search(text="red", same_object=True)
+            collection.search(text="red", line="objects")
         with pytest.raises(BadInput, match="checked"):
-            collection.search("0-0.png", same_object=True, check=-1)
+            collection.search("0-0.png", line="objects", check=-1)
         with pytest.raises(BadInput, match="same-object"):
             collection.search("0-0.png", check=3)
 
@@ -191,15 +190,15 @@ def test_the_vocabulary_grows_with_the_collection(
         monkeypatch.setattr(words_, "PER_WORD", 30)
         collection.build()
         assert collection.store.settings.get("vocabulary") != old
-        found = collection.search("3-0.png", k=3, same_object=True)
+        found = collection.search("3-0.png", k=3, line="objects")
         assert sum(same(p, "3-0.png") for p in found.paths) >= 2
 
 
 def mark(collection: likewise.Collection, count: int = OBJECTS) -> None:
     for at in range(count):
         for number in range(2):
-            query = collection.query(f"{at}-{number}.png")
-            shown = collection.ask(query, k=12, same_object=True).paths
+            query = collection.query(f"{at}-{number}.png", line="objects")
+            shown = collection.ask(query, k=12).paths
             for relevant in (True, False):
                 marked = [p for p in shown if same(p, f"{at}-") == relevant]
                 collection.teaching.mark(query, marked, relevant)
@@ -208,35 +207,33 @@ def mark(collection: likewise.Collection, count: int = OBJECTS) -> None:
 def test_a_table_is_learned_shown_used_and_taken_back(folder: Path, tmp_path: Path) -> None:
     with likewise.open(folder, write=True) as collection:
         with pytest.raises(BadInput, match="no judgements"):
-            collection.models.learn(space="words")
+            collection.learn("word-table")
         mark(collection)
-        model = collection.models.learn(space="words", name="mine", force=True)
+        model = collection.learn("word-table", name="mine", force=True)
         assert model.card["kind"] == "word-table"
         assert model.card["guard"]["sentence"]
         assert [b["idf"] for b in model.card["table"]] == sorted(
             b["idf"] for b in model.card["table"]
         )
         assert collection.models.active() is None  # the look is ranked as before
-        assert collection.models.active("same-object").id == model.id
-        found = collection.search("3-0.png", same_object=True)
+        assert collection.models.active("objects").id == model.id
+        found = collection.search("3-0.png", line="objects")
         assert found.model == f"{model.id} mine"
         assert sum(same(p, "3-0.png") for p in found.paths[:3]) >= 2
-        plain = collection.search("3-0.png", same_object=True, model="plain")
+        plain = collection.search("3-0.png", line="objects", model="plain")
         assert plain.model == "plain"
         with pytest.raises(SpaceMismatch):
             collection.search("3-0.png", model=model.id)
         file = collection.models.write(model.id, tmp_path / "table.safetensors")
         assert collection.models.read(file).space == model.space
-        collection.models.rollback(slot="same-object")
-        assert collection.search("3-0.png", same_object=True).model == "plain"
-        with pytest.raises(BadInput, match="space"):
-            collection.models.learn(space="colour")
+        collection.models.rollback(task="objects")
+        assert collection.search("3-0.png", line="objects").model == "plain"
 
 
 def test_a_table_of_another_vocabulary_is_refused(folder: Path, tmp_path: Path) -> None:
     with likewise.open(folder, write=True) as collection:
         mark(collection, 3)
-        model = collection.models.learn(space="words", force=True)
+        model = collection.learn("word-table", force=True)
         file = collection.models.write(model.id, tmp_path / "table.safetensors")
     other = tmp_path / "other"
     other.mkdir()
@@ -258,11 +255,11 @@ def run(*words: str, folder: Path) -> Any:
 
 
 def test_the_command_line_searches_learns_and_shows(folder: Path, tmp_path: Path) -> None:
-    found = run("search", "6-0.png", "--same-object", "--check", "4", "-k", "5", folder=folder)
+    found = run("search", "6-0.png", "--line", "objects", "--check", "4", "-k", "5", folder=folder)
     assert found["results"][0]["inliers"] > 0
     assert found["results"][4]["inliers"] is None
     shown = CliRunner().invoke(
-        app, ["search", "6-0.png", "--same-object", "--check", "4", "-c", str(folder)]
+        app, ["search", "6-0.png", "--line", "objects", "--check", "4", "-c", str(folder)]
     )
     assert "places that agree" in shown.stdout
     assert "places that agree" not in CliRunner().invoke(
@@ -270,7 +267,7 @@ def test_the_command_line_searches_learns_and_shows(folder: Path, tmp_path: Path
     ).stdout  # fmt: skip
     with likewise.open(folder, write=True) as collection:
         mark(collection, 4)
-    model = run("learn", "labels", "--space", "words", "--force", folder=folder)
+    model = run("learn", "word-table", "--force", folder=folder)
     assert model["active"]
     plot = tmp_path / "table.png"
     card = CliRunner().invoke(
@@ -280,7 +277,7 @@ def test_the_command_line_searches_learns_and_shows(folder: Path, tmp_path: Path
     with Image.open(plot) as drawn:
         assert drawn.size[0] > 100
     assert [m["active"] for m in run("models", "list", folder=folder)] == [True]
-    assert run("models", "rollback", "--same-object", folder=folder)["active"] is None
+    assert run("models", "rollback", "--task", "objects", folder=folder)["active"] is None
     assert run("models", "activate", str(model["id"]), "--force", folder=folder)["active"] == 1
 
 
@@ -292,7 +289,7 @@ def test_the_server_offers_the_switch(folder: Path) -> None:
     ):
         assert client.get("/api/v1/status").json()["same_object"] is True
         item = collection.item("2-0.png").id
-        asked = {"examples": [{"item": item}], "same_object": True, "k": 6}
+        asked = {"examples": [{"item": item}], "line": "objects", "check": 6, "k": 6}
         found = client.post("/api/v1/search", json=asked).json()["results"]
         assert sum(same(r["path"], "2-0.png") for r in found[:3]) >= 2
         assert found[0]["inliers"] > found[5]["inliers"]
@@ -310,20 +307,24 @@ def test_the_server_learns_a_table_beside_another_model(folder: Path) -> None:
         mark(collection)
         started = [
             client.post("/api/v1/models/learn", json=asked).json()["id"]
-            for asked in ({"space": "words"}, {}, {"space": "words"})
+            for asked in (
+                {"method": "word-table", "activate": False},
+                {"activate": False},
+                {"method": "word-table", "activate": False},
+            )
         ]
         assert started[0] == started[2] != started[1]  # the same work once, other work beside it
         done = [wait_for(client, job, "done", "failed") for job in started[:2]]
         assert [job["state"] for job in done] == ["done", "done"], done
         table, look = (client.get(f"/api/v1/models/{job['model']}").json() for job in done)
-        assert (table["slot"], look["slot"]) == ("same-object", "default")
+        assert (table["task"], look["task"]) == ("objects", "look")
         assert table["card"]["kind"] == "word-table"
         told = client.post(f"/api/v1/models/{table['id']}/activate", json={"force": True})
         assert told.json() == {"model": table["id"], "previous": None}
-        query = {"examples": [{"item": collection.item("2-0.png").id}], "same_object": True}
+        query = {"examples": [{"item": collection.item("2-0.png").id}], "line": "objects"}
         answer = client.post("/api/v1/search", json=query).json()
         assert answer["model"] == f"{table['id']} word-table"
-        back = client.post("/api/v1/models/rollback", json={"slot": "same-object"}).json()
+        back = client.post("/api/v1/models/rollback", json={"task": "objects"}).json()
         assert back == {"model": None, "previous": table["id"]}
 
 
@@ -342,6 +343,6 @@ def test_the_server_reads_local_features_when_asked(folder: Path, tmp_path: Path
             job = client.post("/api/v1/jobs", json={"same_object": True}).json()
             assert wait_for(client, job["id"], "done", "failed")["state"] == "done"
             assert client.get("/api/v1/status").json()["same_object"] is True
-            asked = {"examples": [{"item": collection.item("0-0.png").id}], "same_object": True}
+            asked = {"examples": [{"item": collection.item("0-0.png").id}], "line": "objects"}
             found = client.post("/api/v1/search", json=asked).json()["results"]
             assert found[0]["path"] == "0-1.png"

@@ -27,7 +27,7 @@ def test_what_changes_nothing_is_not_counted(tmp_path):
         store.items.remove([])
         store.settings.set("weights", store.settings.get("weights"))
         store.settings.set("gps", True)
-        assert collection.build() == collection.snapshot().generation
+        assert collection.build() == collection.look.view().generation
         assert store.catalogue.changes() == before
 
 
@@ -38,14 +38,14 @@ def test_a_transaction_that_is_undone_leaves_no_snapshot_behind(tmp_path):
         def fail() -> None:
             with store.transaction():
                 store.items.remove([1])
-                assert not collection.snapshot().holds(1)
+                assert not collection.look.view().holds(1)
                 raise RuntimeError("enough")
 
         with pytest.raises(RuntimeError, match="enough"):
             fail()
         store.items.remove([2])
-        assert collection.snapshot().holds(1)
-        assert not collection.snapshot().holds(2)
+        assert collection.look.view().holds(1)
+        assert not collection.look.view().holds(2)
 
 
 # -- random sequences ------------------------------------------------------------
@@ -148,8 +148,8 @@ class Play:
 
 def facts(collection: Collection) -> dict[str, Any]:
     """What a collection answers: items, codes, words, first hits, and how it marks them."""
-    snapshot, view = collection.snapshot(), collection.same_object.view()
-    ids, codes = snapshot.all_codes()
+    snapshot, view = collection.look.view(), collection.objects.view()
+    ids, codes = snapshot.all_rows()
     answers = [collection.search(item, k=5) for item in ids[:2].tolist()]
     return {
         "ids": ids.tolist(),
@@ -200,9 +200,9 @@ def search_on(collection: Collection, over: Any, errors: Any) -> int:
             answer = collection.search(1 + done % KEPT, k=5)
             assert len(set(answer.paths)) >= 2  # what was just forgotten may be missing
             assert np.isfinite(answer.scores).all()
-            view = collection.same_object.view()
+            view = collection.objects.view()
             assert len(view) >= KEPT
-            assert collection.search(1 + done % KEPT, k=3, same_object=True).results
+            assert collection.search(1 + done % KEPT, k=3, line="objects").results
         except Exception:
             errors.put(traceback.format_exc())
             return done

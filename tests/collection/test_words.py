@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import likewise
-from likewise.collection import click_learning, descents
+from likewise.collection.learn import descents
+from likewise.collection.learn.evidence import Sources
+from likewise.collection.learn.texts import Texts
 from likewise.datasets import swatches
 from likewise.types import BadInput, NotFound
 
@@ -25,7 +27,7 @@ def drawn_and_learned(tmp_path_factory):
     with likewise.open(folder, create=True) as collection:
         collection.index(features=("colour", "texture", "shape"), processes=1)
         before = collection.search(text="red stripes", k=200)
-        model = collection.models.learn("clicks", name="words", settings={"dim": 20})
+        model = collection.learn("ranked-cca", name="words", settings={"dim": 20})
         yield drawn, collection, model, before
 
 
@@ -52,7 +54,7 @@ def test_words_find_pictures_that_carry_none(drawn_and_learned, worded):
     hits = []
     for hue in sorted(set(colour.values())):
         answer = worded.search(text=hue, k=200)
-        assert answer.words_model == f"{model.id} words"
+        assert answer.reader == f"{model.id} words"
         first = [p for p in answer.paths if p in bare(drawn)][:3]
         hits += [colour[p] == hue for p in first]
     assert np.mean(hits) > 0.6  # a dozen colours: chance is one in ten
@@ -64,14 +66,14 @@ def test_every_result_says_which_evidence_found_it(worded):
     assert by == {"words", "learned words"}
     plain = worded.search(text="red stripes", k=30, model="plain")
     assert {r.found_by for r in plain.results} == {("words",)}
-    assert plain.words_model == ""
+    assert plain.reader == ""
     both = [r for r in answer.results if len(r.found_by) == 2]
     assert both
     assert {r.item for r in both} <= set(plain.ids.tolist())
     why = worded.why(worded.query(text="red stripes"), int(answer.ids[0]))
     assert why["learned_words"] == ["red", "stripe"]
     assert why["blocks"]
-    assert why["words_model"] == answer.words_model
+    assert why["reader"] == answer.reader
 
 
 def test_words_and_pictures_add(worded):
@@ -95,26 +97,26 @@ def test_a_compact_index_gives_the_same_answer(worded):
     wide = worded.search(text="red stripes", k=20)
     small = worded.search(text="red stripes", k=20, compact=True)
     assert small.ids.tolist() == wide.ids.tolist()
-    words = worded.models.words(None, worded.snapshot())
-    assert words.index(worded.snapshot()).search(words.read("red", worded.snapshot()).small[1], 5)
-    assert words.index(worded.snapshot()) is words.index(worded.snapshot())
+    words = worded.models.reader(None, worded.look.view())
+    assert words.index(worded.look.view()).search(words.read("red", worded.look.view()).small[1], 5)
+    assert words.index(worded.look.view()) is words.index(worded.look.view())
     some = worded.store.items.ids([b"swatch-0001.jpg", b"swatch-0002.jpg"])
-    read = words.read("red", worded.snapshot())
-    among = read.find(worded.snapshot(), 5, among=np.array(sorted(some.values())))
+    read = words.read("red", worded.look.view())
+    among = read.find(worded.look.view(), 5, among=np.array(sorted(some.values())))
     assert set(among.ids.tolist()) <= set(some.values())
 
 
-def test_activate_and_roll_back_are_the_words_models_own(worded):
-    model = worded.models.active("words")
+def test_activate_and_roll_back_are_the_readers_own(worded):
+    model = worded.models.active("text")
     assert worded.models.active() is None
-    assert worded.models.all_active() == {"words": model.id}
-    assert worded.status()["words_model"] == f"{model.id} words"
-    worded.models.activate("plain", slot="words")
-    assert worded.search(text="red stripes").words_model == ""
-    worded.models.rollback(slot="words")
-    assert worded.models.active("words").id == model.id
+    assert worded.models.all_active() == {"text": model.id}
+    assert worded.status()["reader"] == f"{model.id} words"
+    worded.models.activate("plain", task="text")
+    assert worded.search(text="red stripes").reader == ""
+    worded.models.rollback(task="text")
+    assert worded.models.active("text").id == model.id
     again = worded.search(text="red", model=model.id)
-    assert again.words_model == f"{model.id} words"
+    assert again.reader == f"{model.id} words"
     assert worded.search(3, model=model.id).model == f"{model.id} words"
 
 
@@ -163,14 +165,16 @@ def test_suggestions_are_other_queries_for_alike_pictures(worded):
 
 def test_no_clicks_and_no_captions_say_what_to_do(collection):
     with pytest.raises(BadInput, match="no clicks after words"):
-        collection.models.learn("clicks", settings={"captions": False})
+        collection.learn("ranked-cca", settings={"captions": False})
     collection.teaching.click(collection.query(text="the of and"), 1)
     with pytest.raises(BadInput, match="no word to learn from"):
-        collection.models.learn("clicks", settings={"captions": False})
-    with pytest.raises(BadInput, match="propensity, captions, dim, threads and more"):
-        collection.models.learn("clicks", settings={"depth": 3})
-    with pytest.raises(BadInput, match="No words model is active"):
-        collection.models.learn("clicks", settings={"more": True})
+        collection.learn("ranked-cca", settings={"captions": False})
+    with pytest.raises(
+        BadInput, match="ranked-cca has no setting 'depth'; its settings are propensity"
+    ):
+        collection.learn("ranked-cca", settings={"depth": 3})
+    with pytest.raises(BadInput, match="No model that reads text is active"):
+        collection.learn("ranked-cca", settings={"more": True})
 
 
 def test_one_click_is_learned_and_stays_inactive(collection):
@@ -178,19 +182,19 @@ def test_one_click_is_learned_and_stays_inactive(collection):
     kept = next(iter(collection.store.judgements.records()))
     assert (kept.id, kept.judgement.position) == (record, 3)
     assert kept.judgement.query.value == "Red stripes"
-    model = collection.models.learn("clicks", settings={"captions": False})
-    assert collection.models.active("words") is None
+    model = collection.learn("ranked-cca", settings={"captions": False})
+    assert collection.models.active("text") is None
     assert "too few" in model.card["guard"]["sentence"]
     with pytest.raises(BadInput, match="not activated"):
         collection.models.activate(model.id)
     answer = collection.search(text="red stripes", k=3, model=model.id)
     assert answer.ids[0] == 5
-    assert answer.words_model.startswith(str(model.id))
+    assert answer.reader.startswith(str(model.id))
     assert collection.teaching.clicks(collection.query(text="Red stripes"), 5) == 1
     collection.teaching.click(collection.query(7), 5)
     collection.teaching.click(collection.query(7, crop=(0, 0, 0.5, 1)), 5)
     assert collection.teaching.clicks(collection.query(7), 5) == 1
-    assert collection.teaching.clicks(collection.query(unwanted=7), 5) == 0
+    assert collection.teaching.clicks(collection.query(without=7), 5) == 0
     collection.teaching.undo(record)
     assert collection.teaching.clicks(collection.query(text="Red stripes"), 5) == 0
 
@@ -201,13 +205,13 @@ def test_clicks_on_deleted_items_wait(collection, folder):
         collection.teaching.click(asked, item, person="ada")
     (folder / collection.item(3).file).unlink()
     collection.index()
-    model = collection.models.learn("clicks", settings={"captions": False})
+    model = collection.learn("ranked-cca", settings={"captions": False})
     assert model.card["clicks"]["unknown_items"] == 1
     assert model.card["clicks"]["clicks"] == 1
     (folder / collection.item(5).file).unlink()
     collection.index()
     with pytest.raises(BadInput, match="no clicks"):
-        collection.models.learn("clicks", settings={"captions": False})
+        collection.learn("ranked-cca", settings={"captions": False})
 
 
 def test_spam_counts_little_and_positions_where_asked_for(collection):
@@ -216,17 +220,15 @@ def test_spam_counts_little_and_positions_where_asked_for(collection):
         collection.teaching.click(asked, 2, person="bot", position=9)
     for person in ("ada", "bob"):
         collection.teaching.click(asked, 4, person=person, position=1)
-    how = click_learning.How(captions=False)
-    log = [(r.id, r.judgement) for r in collection.store.judgements.records()]
 
     def counted(**changes):
-        changed = click_learning.How(**{**vars(how), **changes})
-        found = click_learning.gather(log, collection.store, collection.snapshot(), changed)
+        sources = Sources(collection.store, collection.look.view())
+        found = Texts.gather(sources, captions=False, **changes)
         return dict(zip(found.ids[found.item].tolist(), found.count.tolist()))
 
     assert counted() == {2: 5.0, 4: 2.0}
     assert counted(propensity=1.0) == {2: 45.0, 4: 2.0}
-    model = collection.models.learn("clicks", settings={"captions": False})
+    model = collection.learn("ranked-cca", settings={"captions": False})
     assert model.card["clicks"]["capped"] == 25
 
 
@@ -252,7 +254,7 @@ def test_counts_and_ubi_events_are_imported(collection, tmp_path):
     log = [r.judgement for r in collection.store.judgements.records()]
     assert log[-2].position == 2
     assert log[-1].items == tuple(names)
-    model = collection.models.learn("clicks", settings={"captions": False})
+    model = collection.learn("ranked-cca", settings={"captions": False})
     assert model.card["queries"] == 2
     assert model.card["clicks"]["clicks"] == 5 + 100 + 1
 
@@ -267,14 +269,14 @@ def test_new_clicks_are_learned_on_top(worded, drawn_and_learned):
         asked = worded.query(text=f"{colour[at]} thing{at % 3}")
         item = worded.item(drawn.names[at]).id
         worded.teaching.click(asked, item, person=f"p{at}")
-    more = worded.models.learn(
-        "clicks", name="more", settings={"more": True, "dim": 20}, activate=False
+    more = worded.learn(
+        "ranked-cca", name="more", settings={"more": True, "dim": 20}, activate=False
     )
     assert more.card["captions"] == 0
     assert more.card["words"] == first.card["words"]
     assert 0 < more.card["queries"] < first.card["queries"]
     assert "active" in more.card["guard"] or more.card["queries"] < 30
-    again = worded.models.learn("clicks", name="again", settings={"dim": 20}, activate=False)
+    again = worded.learn("ranked-cca", name="again", settings={"dim": 20}, activate=False)
     assert again.card["captions"] == first.card["captions"]
     assert again.card["words"] > first.card["words"]
 
@@ -291,7 +293,7 @@ def test_learning_goes_on_where_it_was_stopped(collection, monkeypatch, threads)
         for item in rng.choice(np.arange(1, 49), 3, replace=False).tolist():
             collection.teaching.click(asked, item, person=f"p{n}")
     settings = {"captions": False, "threads": threads, "dim": 10}
-    whole = collection.models.learn("clicks", settings=settings)
+    whole = collection.learn("ranked-cca", settings=settings)
     monkeypatch.setattr(descents, "EVERY", 0.0)
     saved: list[int] = []
     save = descents.States.save
@@ -299,15 +301,15 @@ def test_learning_goes_on_where_it_was_stopped(collection, monkeypatch, threads)
     def stopping(self, name, state):
         save(self, name, state)
         saved.append(state.rounds)
-        if len(saved) == 3:
+        if len(saved) == 2:
             raise Stop
 
     monkeypatch.setattr(descents.States, "save", stopping)
     with pytest.raises(Stop):
-        collection.models.learn("clicks", settings=settings)
+        collection.learn("ranked-cca", settings=settings)
     assert list(collection.store.scratch.folder.iterdir())
-    gone_on = collection.models.learn("clicks", settings=settings)
-    assert saved[3] > 1  # not from the first round again
+    gone_on = collection.learn("ranked-cca", settings=settings)
+    assert saved[2] > 1  # not from the first round again
     assert not list(collection.store.scratch.folder.iterdir())
     first, second = (collection.store.models.load(m.id)[0] for m in (whole, gone_on))
     for name in ("wq", "w", "wv"):
@@ -315,10 +317,10 @@ def test_learning_goes_on_where_it_was_stopped(collection, monkeypatch, threads)
 
 
 def test_a_model_of_another_space_is_not_served(worded, collection, tmp_path):
-    file = worded.models.write(worded.models.active("words").id, tmp_path / "words.safetensors")
+    file = worded.models.write(worded.models.active("text").id, tmp_path / "words.safetensors")
     with pytest.raises(likewise.types.SpaceMismatch):
         collection.models.read(file)
     copy = worded.models.read(file)
-    assert worded.search(text="red", model=copy.id, k=5).words_model.startswith(str(copy.id))
+    assert worded.search(text="red", model=copy.id, k=5).reader.startswith(str(copy.id))
     with pytest.raises(NotFound):
         worded.search(text="red", model=999)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.features import DEFAULT, REGISTRY, feature_set
+from likewise.features import BOTH, DEFAULT, REGISTRY, feature_set
 from likewise.features.deep import Network
 from likewise.features.pictures import Batch
 from likewise.types import BadInput, Features
@@ -21,7 +21,7 @@ HOLISTIC = [name for name in LIGHT if name != "local"]
 
 
 def made(name: str) -> Features:
-    return REGISTRY[name](NETWORK)
+    return REGISTRY[name](*[NETWORK] * (name in BOTH))
 
 
 @pytest.fixture(params=list(REGISTRY))

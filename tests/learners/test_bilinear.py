@@ -179,7 +179,7 @@ def lesson():
 @pytest.mark.parametrize("extension", ["auto", "diagonal", "diagonal+local"])
 def test_planted_taste_is_learned_where_it_was_taught(lesson, extension):
     plain, x, region, same, preferences = lesson
-    learner = BilinearLearner(plain.space, extension=extension).fit(x, preferences)
+    learner = BilinearLearner(plain, extension=extension).fit(x, preferences)
     held = np.arange(120, 240)
 
     def ap(vectors):
@@ -209,7 +209,7 @@ def test_planted_taste_is_learned_where_it_was_taught(lesson, extension):
 
 def test_a_fit_is_repeatable_and_learners_have_sklearns_manners(lesson):
     plain, x, _, _, preferences = lesson
-    learner = BilinearLearner(plain.space, extension="directions", pull=0.5)
+    learner = BilinearLearner(plain, extension="directions", pull=0.5)
     again = clone(learner)
     assert again.get_params()["pull"] == 0.5
     a = learner.fit(x, preferences).similarity_.surrogates(x[130:])
@@ -221,7 +221,7 @@ def test_shuffled_judgements_teach_nothing(lesson):
     plain, x, _, same, _ = lesson
     rng = np.random.default_rng(3)
     wrong = mark(rng, rng.permuted(same, axis=1), np.arange(100))
-    held = BilinearLearner(plain.space).fit(x, wrong)
+    held = BilinearLearner(plain).fit(x, wrong)
     gains = [h.ap.mean() - held.held_out_["plain"].ap.mean() for h in held.held_out_.values()]
     assert max(gains) < 0.03
 
@@ -229,7 +229,7 @@ def test_shuffled_judgements_teach_nothing(lesson):
 @pytest.mark.parametrize("extension", ["auto", "diagonal", "directions", "global", "global+local"])
 def test_no_preferences_give_plain_and_a_note(lesson, extension):
     plain, x, *_ = lesson
-    learner = BilinearLearner(plain.space, extension=extension).fit(x, NOTHING)
+    learner = BilinearLearner(plain, extension=extension).fit(x, NOTHING)
     assert np.array_equal(learner.similarity_.surrogate(x[0]).vector, plain.surrogate(x[0]).vector)
     assert "plain similarity stays" in learner.report_.notes[0]
     assert learner.report_.covered == 0
@@ -239,21 +239,21 @@ def test_no_preferences_give_plain_and_a_note(lesson, extension):
 def test_one_reference_query_and_fewer_references_than_M_are_enough(lesson, extension):
     plain, x, _, same, _ = lesson
     one = mark(np.random.default_rng(0), same, np.array([5]))
-    learner = BilinearLearner(plain.space, extension=extension, M=50).fit(x, one)
+    learner = BilinearLearner(plain, extension=extension, M=50).fit(x, one)
     assert np.isfinite(learner.similarity_.surrogates(x)).all()
 
 
 def test_contradictory_preferences_cancel_out(lesson):
     plain, x, *_ = lesson
     both = Preferences.of([0, 0], [1, 2], [2, 1])
-    model = BilinearLearner(plain.space, extension="directions", pull=1.0).fit(x, both).similarity_
+    model = BilinearLearner(plain, extension="directions", pull=1.0).fit(x, both).similarity_
     assert np.allclose(model.surrogates(x), plain.w0 * x)
 
 
 def test_references_without_preferences_take_part_with_plain(lesson):
     plain, x, _, _, preferences = lesson
     kept = preferences.where(preferences.query < 3)
-    learner = BilinearLearner(plain.space, extension="diagonal", C=1.0)
+    learner = BilinearLearner(plain, extension="diagonal", C=1.0)
     model = learner.fit(x, kept, references=np.arange(10)).similarity_
     assert len(model.references) == 10
     assert np.allclose(model.diagonals[3:], plain.w0)
@@ -264,13 +264,13 @@ def test_zero_vectors_do_no_harm(lesson):
     plain, x, _, _, preferences = lesson
     x = x.copy()
     x[:10] = 0
-    model = BilinearLearner(plain.space).fit(x, preferences).similarity_
+    model = BilinearLearner(plain).fit(x, preferences).similarity_
     assert np.isfinite(model.surrogates(x)).all()
 
 
 def test_separate_queries_and_float32(lesson):
     plain, x, _, _, preferences = lesson
-    learner = BilinearLearner(plain.space, extension="global+local", pull=0.5)
+    learner = BilinearLearner(plain, extension="global+local", pull=0.5)
     a = learner.fit(x, preferences).similarity_.surrogates(x[:5])
     b = learner.fit(x, preferences, queries=x.astype(np.float32)).similarity_.surrogates(x[:5])
     assert np.allclose(a, b, atol=1e-4)
@@ -281,7 +281,7 @@ def test_one_query_is_refitted_alone(lesson, extension):
     plain, x, _, same, preferences = lesson
     early = preferences.where(preferences.query < 60)
     options = {"extension": extension, "pull": 0.5, "C": 1.0}
-    learner = BilinearLearner(plain.space, **options).fit(x, early)
+    learner = BilinearLearner(plain, **options).fit(x, early)
     before = learner.similarity_
     fresh = mark(np.random.default_rng(9), same, np.array([7, 200]))
     after = learner.partial_fit(x, fresh).similarity_
@@ -289,16 +289,16 @@ def test_one_query_is_refitted_alone(lesson, extension):
     table = "diagonals" if extension == "diagonal" else "directions"
     others = [r for r in range(60) if r != 7]
     assert np.array_equal(getattr(after, table)[:59], getattr(before, table)[others])
-    alone = BilinearLearner(plain.space, **options).fit(x, fresh).similarity_
+    alone = BilinearLearner(plain, **options).fit(x, fresh).similarity_
     assert np.allclose(getattr(after, table)[59:], getattr(alone, table))
     assert learner.report_.queries == 2
 
 
 def test_the_first_lesson_may_be_partial(lesson):
     plain, x, _, _, preferences = lesson
-    learner = BilinearLearner(plain.space, extension="directions", pull=1.0)
+    learner = BilinearLearner(plain, extension="directions", pull=1.0)
     assert len(learner.partial_fit(x, preferences).similarity_.references) == 120
-    empty = BilinearLearner(plain.space, extension="directions").fit(x, NOTHING)
+    empty = BilinearLearner(plain, extension="directions").fit(x, NOTHING)
     assert isinstance(empty.partial_fit(x, preferences).similarity_, Bilinear)
 
 
@@ -315,8 +315,8 @@ def test_judging_is_average_precision_over_judged_items():
     [
         ({"sigma": 1.0}, "sigma"),
         ({"sigma": -0.1}, "sigma"),
-        ({"C": 0.0}, "C must"),
-        ({"M": 0}, "M must"),
+        ({"C": 0.0}, "C is a number"),
+        ({"M": 0}, "M is a whole"),
         ({"extension": "cubic"}, "extension"),
         ({"exponent": -1.0}, "exponent"),
         ({"fall": np.nan}, "fall"),
@@ -325,12 +325,12 @@ def test_judging_is_average_precision_over_judged_items():
 def test_settings_without_sense_are_refused(lesson, options, match):
     plain, x, _, _, preferences = lesson
     with pytest.raises(BadInput, match=match):
-        BilinearLearner(plain.space, **options).fit(x, preferences)
+        BilinearLearner(plain, **options).fit(x, preferences)
 
 
 def test_rows_that_are_not_there_are_refused(lesson):
     plain, x, *_ = lesson
-    learner = BilinearLearner(plain.space)
+    learner = BilinearLearner(plain)
     with pytest.raises(BadInput, match="better rows"):
         learner.fit(x, Preferences.of([0], [999], [1]))
     with pytest.raises(BadInput, match="query rows"):

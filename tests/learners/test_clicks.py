@@ -13,7 +13,7 @@ from likewise.judgements import from_clicks
 from likewise.learners import SIMILARITIES, Plain
 from likewise.learners.click_learner import ClickLearner
 from likewise.learners.clicks import Clicks
-from likewise.solvers.rcca import Settings, State
+from likewise.solvers.rcca import State
 from likewise.spaces import Blocks
 from likewise.types import BadInput, Preferences
 
@@ -56,8 +56,8 @@ class World:
         return out
 
     def learner(self, **how) -> ClickLearner:
-        set_ = Settings(step=0.02, rounds=6, round_size=3_000)
-        return ClickLearner(self.space, **{"dim": 6, "settings": set_, **how})
+        given = {"dim": 6, "step": 0.02, "rounds": 6, "round_size": 3_000, **how}
+        return ClickLearner(Plain(self.space), **given)
 
     def precision(self, similarity, texts=None) -> float:
         found = []
@@ -217,12 +217,12 @@ def test_absurd_counts_and_one_sided_spam_count_once_in_cca(world):
 
 
 def test_an_interrupted_fit_goes_on(world):
-    how = Settings(step=0.02, rounds=4, round_size=1_000, patience=9)
-    whole = world.learner(settings=how).fit(world.x, world.preferences, world.rows)
-    first = world.learner(settings=Settings(step=0.02, rounds=2, round_size=1_000, patience=9))
+    how = {"rounds": 4, "round_size": 1_000, "patience": 9}
+    whole = world.learner(**how).fit(world.x, world.preferences, world.rows)
+    first = world.learner(**{**how, "rounds": 2})
     first.fit(world.x, world.preferences, world.rows)
     state = State.from_arrays(*first.state_.to_arrays())
-    again = world.learner(settings=how).fit(world.x, world.preferences, world.rows, state=state)
+    again = world.learner(**how).fit(world.x, world.preferences, world.rows, state=state)
     assert np.array_equal(again.similarity_.wq, whole.similarity_.wq)
 
 
@@ -232,12 +232,12 @@ def test_new_clicks_are_learned_on_top(world):
     learner = world.learner(held_out=0.0).fit(world.x, old, world.rows)
     before = learner.similarity_
     assert not before.knows(world.vocabulary.transform(["pink"]))
-    learner.refit(world.x, new, world.rows)
+    learner.partial_fit(world.x, new, world.rows)
     after = learner.similarity_
     asked = ["pink dots", "pink stripes", "pink stars"]
     assert world.precision(after, asked) > world.precision(before, asked) + 0.2
     assert world.precision(after, ["red dots", "blue stars"]) > 0.6
-    fresh = world.learner(held_out=0.0).refit(world.x, old, world.rows)
+    fresh = world.learner(held_out=0.0).partial_fit(world.x, old, world.rows)
     assert np.array_equal(fresh.similarity_.wq, before.wq)
 
 
@@ -278,4 +278,4 @@ def test_bad_input_is_refused(world, fitted):
         with pytest.raises(BadInput, match=words):
             learner.fit(world.x, NOTHING, world.rows, clicks=clicks)
     with pytest.raises(BadInput, match="another vocabulary"):
-        fitted.refit(world.x, world.preferences, sparse.csr_array((60, 3)))
+        fitted.partial_fit(world.x, world.preferences, sparse.csr_array((60, 3)))

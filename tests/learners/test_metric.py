@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from experiments.rivals.metric_learner import MetricLearner
 from likewise.index.flat import FlatIndex
 from likewise.judgements import from_orderings
-from likewise.learners.metric import SPREAD, Metric, MetricLearner, balanced_scale
+from likewise.learners.metric import SPREAD, Metric, balanced_scale
+from likewise.learners.plain import Plain
 from likewise.spaces import Blocks, BlockSpec, Squared
 from likewise.types import BadInput, Preferences
 
@@ -29,7 +31,7 @@ def orders_by(space: Squared, x: np.ndarray, block: str, queries: int = 12) -> P
 
 def test_a_persons_block_is_found_and_ranks_new_queries():
     space, x = world()
-    learner = MetricLearner(space).fit(x, orders_by(space, x, "colour"))
+    learner = MetricLearner(Plain(space.base)).fit(x, orders_by(space, x, "colour"))
     w = learner.similarity_.weights
     colour, texture = (w[space.base.slices[b]].sum() for b in ("colour", "texture"))
     assert colour > 5 * texture
@@ -43,7 +45,7 @@ def test_a_persons_block_is_found_and_ranks_new_queries():
 
 def test_the_static_index_serves_the_metric_exactly():
     space, x = world(3)
-    learned = MetricLearner(space).fit(x, orders_by(space, x, "texture")).similarity_
+    learned = MetricLearner(Plain(space.base)).fit(x, orders_by(space, x, "texture")).similarity_
     index = FlatIndex.build(space.encode(x), space=space.fingerprint)
     hits = index.search(learned.surrogate(x[7]), 10)
     exact = learned.score(x[7], x)
@@ -85,10 +87,10 @@ def test_features_in_other_units_learn_the_same_metric():
 
 def test_thin_data_gives_equal_say_and_says_so():
     space, x = world()
-    nothing = MetricLearner(space).fit(x, Preferences.of([], [], []))
+    nothing = MetricLearner(Plain(space.base)).fit(x, Preferences.of([], [], []))
     assert nothing.similarity_.weights == pytest.approx(balanced_scale(x, space.base.slices))
     assert any("nothing to learn" in note for note in nothing.report_.notes)
-    same = MetricLearner(space).fit(x, Preferences.of([0], [3], [3]))
+    same = MetricLearner(Plain(space.base)).fit(x, Preferences.of([0], [3], [3]))
     assert any("say nothing" in note for note in same.report_.notes)
 
 
@@ -97,7 +99,7 @@ def test_an_order_no_metric_keeps_leaves_the_metric_as_it_was():
     x = np.zeros((3, space.base.dim))
     x[1, 0], x[2, 0] = 0.5, 1.0
     start = np.linspace(1, 2, space.base.dim)
-    learner = MetricLearner(space, start=start).fit(x, Preferences.of([0], [2], [1]))
+    learner = MetricLearner(Plain(space.base), start=start).fit(x, Preferences.of([0], [2], [1]))
     assert learner.similarity_.weights == pytest.approx(start)
     assert any("contradicts" in note for note in learner.report_.notes)
 
@@ -106,8 +108,12 @@ def test_pull_keeps_to_the_start():
     space, x = world(2)
     start = balanced_scale(x, space.base.slices) * np.linspace(0.5, 2, space.base.dim)
     preferences = orders_by(space, x, "colour", 1).where(np.arange(3))
-    free = MetricLearner(space).fit(x, preferences).similarity_.weights
-    pulled = MetricLearner(space, start=start, pull=True).fit(x, preferences).similarity_.weights
+    free = MetricLearner(Plain(space.base)).fit(x, preferences).similarity_.weights
+    pulled = (
+        MetricLearner(Plain(space.base), start=start, pull=True)
+        .fit(x, preferences)
+        .similarity_.weights
+    )
     assert np.abs(pulled - start).sum() < np.abs(free - start).sum()
 
 
@@ -115,8 +121,8 @@ def test_confidence_counts():
     space, x = world(6)
     a, b = (int(i) for i in np.argsort(x[:, 0])[[10, 60]])
     both = ([0, 0], [a, b], [b, a])
-    first = MetricLearner(space).fit(x, Preferences.of(*both, [9.0, 1.0])).similarity_
-    second = MetricLearner(space).fit(x, Preferences.of(*both, [1.0, 9.0])).similarity_
+    first = MetricLearner(Plain(space.base)).fit(x, Preferences.of(*both, [9.0, 1.0])).similarity_
+    second = MetricLearner(Plain(space.base)).fit(x, Preferences.of(*both, [1.0, 9.0])).similarity_
     one, two = first.score(x[0], x[[a, b]]), second.score(x[0], x[[a, b]])
     assert one[0] >= one[1]
     assert two[1] >= two[0]
@@ -124,7 +130,7 @@ def test_confidence_counts():
 
 def test_scikit_learns_manners():
     space, _ = world()
-    learner = clone(MetricLearner(space, C=3.0))
+    learner = clone(MetricLearner(Plain(space.base), C=3.0))
     assert learner.get_params()["C"] == 3.0
     assert learner.set_params(C=4.0).C == 4.0
 
@@ -136,4 +142,4 @@ def test_bad_input_is_refused():
     with pytest.raises(BadInput, match="negative"):
         Metric(space, np.linspace(-1, 1, space.base.dim))
     with pytest.raises(BadInput, match="there are"):
-        MetricLearner(space).fit(x, Preferences.of([0], [1], [len(x)]))
+        MetricLearner(Plain(space.base)).fit(x, Preferences.of([0], [1], [len(x)]))

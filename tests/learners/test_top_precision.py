@@ -135,8 +135,8 @@ def test_bad_input_is_refused_with_what_to_do():
             "other features",
             lambda: TopPrecisionLearner(Plain(Blocks.identity({"a": 3}))).fit(x, labels),
         ),
-        ("'fast' or 'exact'", lambda: TopPrecisionLearner(solver="slow").fit(x, labels)),
-        ("C must be above 0", lambda: TopPrecisionLearner(C=0).fit(x, labels)),
+        ("one of fast, exact", lambda: TopPrecisionLearner(solver="slow").fit(x, labels)),
+        ("C is a number above 0", lambda: TopPrecisionLearner(C=0).fit(x, labels)),
         ("rank", lambda: TopPrecisionLearner(rank=0).fit(x, labels)),
         ("rank", lambda: TopPrecisionLearner(rank=2, diagonal=True).fit(x, labels)),
         ("held_out", lambda: TopPrecisionLearner(held_out=1.0).fit(x, labels)),
@@ -199,7 +199,7 @@ def test_a_diagonal_model_is_a_weight_a_dimension(solver):
 def test_an_index_may_find_the_top_irrelevant_items():
     x, labels = labelled()
     index = FlatIndex.build(x.astype(np.float32))
-    options = {"solver": "exact", "tolerance": 1e-5, "held_out": 0.0}
+    options = {"solver": "exact", "tol": 1e-5, "held_out": 0.0}
     without = TopPrecisionLearner(**options).fit(x, labels)
     through = TopPrecisionLearner(**options).fit(x, labels, index=index)
     assert through.report_.gap <= 1e-5
@@ -208,8 +208,8 @@ def test_an_index_may_find_the_top_irrelevant_items():
 
 def test_an_exact_fit_goes_on_where_another_stopped():
     x, labels = labelled()
-    coarse = TopPrecisionLearner(solver="exact", tolerance=1e-1, held_out=0.0).fit(x, labels)
-    fine = TopPrecisionLearner(solver="exact", tolerance=1e-4, held_out=0.0)
+    coarse = TopPrecisionLearner(solver="exact", tol=1e-1, held_out=0.0).fit(x, labels)
+    fine = TopPrecisionLearner(solver="exact", tol=1e-4, held_out=0.0)
     fine.fit(x, labels, dual=coarse.dual_)
     assert fine.dual_.rounds > coarse.dual_.rounds
     assert fine.report_.objective <= coarse.report_.objective

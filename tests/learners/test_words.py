@@ -9,9 +9,10 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
+from experiments.mining import mine
 from likewise.index.inverted import InvertedIndex
 from likewise.learners.word_table import WordTable
-from likewise.learners.word_table_learner import WordTableLearner, frequency_bins, mine
+from likewise.learners.word_table_learner import WordTableLearner, frequency_bins
 from likewise.spaces import Words
 from likewise.types import BadInput, Preferences
 
@@ -50,7 +51,9 @@ HIDDEN = np.array([[0.1, -0.2, -0.2, -0.2], [0, 1, 1.2, 1.2], [0, 1.5, 2, 2], [0
 
 def test_a_hidden_table_is_found_again() -> None:
     space, counts, preferences, truth = planted(0, HIDDEN)
-    learner = WordTableLearner(space, n=3, bins=1, C=100.0, lam=1.0).fit(counts, preferences)
+    learner = WordTableLearner(WordTable.binary_idf(space), n=3, bins=1, C=100.0, lam=1.0).fit(
+        counts, preferences
+    )
     fresh = range(100, 130)  # queries that taught nothing
     plain = agreement(WordTable.binary_idf(space), truth, counts, fresh)
     learned = agreement(learner.similarity_, truth, counts, fresh)
@@ -62,7 +65,9 @@ def test_a_hidden_table_is_found_again() -> None:
 
 def test_settings_are_chosen_on_queries_that_are_held_out() -> None:
     space, counts, preferences, truth = planted(1, HIDDEN)
-    learner = WordTableLearner(space, bins=1, lam=1.0).fit(counts, preferences)
+    learner = WordTableLearner(WordTable.binary_idf(space), bins=1, lam=1.0).fit(
+        counts, preferences
+    )
     assert learner.report_.settings["n"] in (1, 2, 3)
     assert learner.report_.settings["C"] > 0
     assert agreement(learner.similarity_, truth, counts, range(100, 120)) > 0.9
@@ -84,7 +89,9 @@ def test_words_may_depart_from_their_bin() -> None:
     better, worse = np.where(swap, worse, better), np.where(swap, better, worse)
     preferences = Preferences.of(asked[apart], better[apart], worse[apart])
     shared, own = (
-        WordTableLearner(space, n=1, bins=1, C=100.0, lam=1.0, sharing=sharing)
+        WordTableLearner(
+            WordTable.binary_idf(space), n=1, bins=1, C=100.0, lam=1.0, sharing=sharing
+        )
         .fit(counts, preferences)
         .similarity_
         for sharing in ("bins", "words")
@@ -96,7 +103,7 @@ def test_words_may_depart_from_their_bin() -> None:
 
 def test_nothing_to_learn_from_gives_binary_idf_and_says_so() -> None:
     space = Words(np.ones(80))
-    learner = WordTableLearner(space).fit(
+    learner = WordTableLearner(WordTable.binary_idf(space)).fit(
         histograms(np.random.default_rng(0)), Preferences.of([], [], [])
     )
     assert "nothing to learn" in learner.report_.notes[0]
@@ -104,18 +111,24 @@ def test_nothing_to_learn_from_gives_binary_idf_and_says_so() -> None:
 
 
 def test_it_has_the_manners_of_scikit_learn() -> None:
-    learner = clone(WordTableLearner(Words(np.ones(5)), n=2, C=3.0), safe=False)
+    learner = clone(
+        WordTableLearner(WordTable.binary_idf(Words(np.ones(5))), n=2, C=3.0), safe=False
+    )
     assert learner.get_params()["C"] == 3.0
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"n": 4}, "levels|1 to"), ({"sharing": "all"}, "sharing"), ({"C": 0.0}, "C above 0")],
+    [
+        ({"n": 4}, "levels|1 to"),
+        ({"sharing": "all"}, "sharing"),
+        ({"C": 0.0}, "C is a number above 0"),
+    ],
 )
 def test_bad_settings_are_refused(change: dict[str, Any], words: str) -> None:
     space = Words(np.ones(80))
     with pytest.raises(BadInput, match=words):
-        WordTableLearner(space, **change).fit(
+        WordTableLearner(WordTable.binary_idf(space), **change).fit(
             histograms(np.random.default_rng(0)), Preferences.of([0], [1], [2])
         )
 
@@ -132,7 +145,9 @@ def test_bad_tables_and_histograms_are_refused() -> None:
     with pytest.raises(BadInput, match="one histogram"):
         WordTable.binary_idf(space).surrogate(np.ones((2, 6)))
     with pytest.raises(BadInput, match="row"):
-        WordTableLearner(space, n=1, C=1.0).fit(np.ones((2, 6)), Preferences.of([0], [1], [7]))
+        WordTableLearner(WordTable.binary_idf(space), n=1, C=1.0).fit(
+            np.ones((2, 6)), Preferences.of([0], [1], [7])
+        )
 
 
 def test_bins_go_by_how_common_words_are() -> None:

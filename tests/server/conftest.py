@@ -113,7 +113,7 @@ def picture(folder: Path, number: int = 1) -> bytes:
 
 def ids(collection) -> list[int]:
     """Items that can be found."""
-    return [int(i) for i in collection.snapshot().ids]
+    return [int(i) for i in collection.look.view().ids]
 
 
 def wait_for(client, job: int, *states: str, seconds: float = 90.0) -> dict:

@@ -40,7 +40,7 @@ def test_negatives_weights_crops_and_words(client, collection):
     answer = search(
         client, examples=[{"item": a, "weight": 2}, {"item": b}, {"item": c, "weight": -1}], k=5
     )
-    direct = collection.search([a, b], weights=[2, 1], unwanted=c, k=5)
+    direct = collection.search([a, b], weights=[2, 1], without=c, k=5)
     assert [r["item"] for r in answer["results"]] == direct.ids.tolist()
     crop = (0.0, 0.0, 0.5, 0.5)
     part = search(client, examples=[{"item": a, "crop": crop}], k=5)
@@ -65,7 +65,7 @@ def test_filters_and_tags(client, collection):
 
 def test_a_stale_generation_is_refused(client, collection):
     item = ids(collection)[0]
-    now = collection.snapshot().generation
+    now = collection.look.view().generation
     asked = {"examples": [{"item": item}], "generation": now}
     assert client.post(f"{API}/search", json=asked).status_code == 200
     answer = client.post(f"{API}/search", json={**asked, "generation": now + 1})
@@ -203,17 +203,19 @@ def test_clicks_have_places_and_words_are_learned(client, collection):
     assert newest["position"] == 7
     body["positions"] = [1]
     assert client.post(f"{API}/judgements", json=body).status_code == 422
-    job = client.post(f"{API}/models/learn", json={"objective": "clicks", "propensity": 0.5})
+    job = client.post(
+        f"{API}/models/learn", json={"method": "ranked-cca", "settings": {"propensity": 0.5}}
+    )
     done = wait_for(client, job.json()["id"], "done", "failed")
     assert done["state"] == "done", done
     model = client.get(f"{API}/models/{done['model']}").json()
-    assert (model["slot"], model["active"]) == ("words", False)
+    assert (model["task"], model["active"]) == ("text", False)
     assert model["card"]["settings"]["propensity"] == 0.5
     force = {"force": True}
     told = client.post(f"{API}/models/{model['id']}/activate", json=force).json()
     assert told == {"model": model["id"], "previous": None}
     answer = search(client, text="red", k=5)
-    assert answer["words_model"] == f"{model['id']} clicks"
+    assert answer["reader"] == f"{model['id']} ranked-cca"
     assert "learned words" in answer["results"][0]["found_by"]
     assert client.get(f"{API}/status").json()["model"] == "plain"
     near = client.get(f"{API}/suggest", params={"text": "red"}).json()
@@ -223,9 +225,9 @@ def test_clicks_have_places_and_words_are_learned(client, collection):
     why = client.post(f"{API}/why", json={"text": "red thing0", "item": some[0]}).json()
     assert why["clicks"] == 1
     assert why["learned_words"] == ["red", "thing0"]
-    back = client.post(f"{API}/models/rollback", json={"slot": "words"}).json()
+    back = client.post(f"{API}/models/rollback", json={"task": "text"}).json()
     assert back == {"model": None, "previous": model["id"]}
-    assert search(client, text="red", k=5)["words_model"] == ""
+    assert search(client, text="red", k=5)["reader"] == ""
 
 
 def test_why_names_the_blocks(client, collection):
@@ -386,7 +388,7 @@ def test_errors_are_problem_documents(client):
         (client.post(f"{API}/search", json={"examples": [{"item": 10**9}]}), 404),
         (client.post(f"{API}/search", json={"examples": [{}]}), 422),
         (client.post(f"{API}/search", json={"text": "x", "colour": 1}), 422),
-        (client.post(f"{API}/search", json={"text": "x", "same_object": True}), 422),
+        (client.post(f"{API}/search", json={"text": "x", "line": "objects"}), 422),
         (client.post(f"{API}/search", content=b"{"), 422),
         (client.post(f"{API}/search", json={"examples": [{"upload": "0" * 64}]}), 404),
         (client.get(f"{API}/thumbnails/{'0' * 64}"), 404),

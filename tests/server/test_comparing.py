@@ -29,7 +29,7 @@ def taught(made, tmp_path_factory):
             collection.teaching.mark(ref, others[:3], True, **who)
             collection.teaching.mark(ref, others[3:], False, **who)
         for name in ("first", "second"):
-            collection.models.learn(name=name, activate=False)
+            collection.learn(name=name, activate=False)
     return folder
 
 
@@ -183,7 +183,7 @@ def test_an_empty_import_is_refused(client):
 
 def test_the_guard_counts_queries_by_their_own_names(collection):
     """Runs are ranked in the order of names, "10" before "2"; measures must follow it."""
-    from likewise.collection.learning import _measures
+    from likewise.collection.learn.guard import _measures
 
     run = {str(q): {"1": 1.0, "2": 0.0} for q in range(12)}
     truth = {str(q): {"1": 1.0, "2": 1.0 if q == 2 else 0.0} for q in range(12)}

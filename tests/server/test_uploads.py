@@ -119,7 +119,7 @@ def test_uploads_that_nothing_refers_to_have_a_quota_and_an_end(client, collecti
 
 def test_query_pictures_in_memory_have_a_quota(collection, monkeypatch):
     pictures, first = collection.pictures, picture(collection.folder, 1)
-    monkeypatch.setattr("likewise.collection.searching.KEPT_BYTES", len(first))
+    monkeypatch.setattr("likewise.collection.query_pictures.KEPT_BYTES", len(first))
     for number in (2, 3, 1):
         pictures.locate(picture(collection.folder, number))
     assert list(pictures._uploads.values()) == [first]

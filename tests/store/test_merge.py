@@ -225,10 +225,10 @@ with likewise.open(folder, create=True) as collection:
     collection._features(blocks)
     ensure_space(store, blocks)
     before = len(store.segments.all())
-    print(before, len(collection.snapshot()), "pictures before the index")
+    print(before, len(collection.look.view()), "pictures before the index")
     assert collection.build() == 1
     assert len(store.segments.all()) < before / 10
-    answer = collection.search("000007.jpg", k=5, pin_query=True)
+    answer = collection.search("000007.jpg", k=5, pin=True)
     assert answer.results[0].path == "000007.jpg" and len(answer.results) == 5, answer
     assert answer.degraded == "", answer.degraded
     assert store.items.counts()["indexed"] == count

@@ -13,10 +13,11 @@ from pydantic import BaseModel, Field
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from likewise.collection.changes import curves
+from likewise.collection.learn.changes import curves
+from likewise.collection.learn.guard import finite
 from likewise.server.errors import refusals
 from likewise.server.routes.layouts import OCTETS
-from likewise.server.routes.models import all_active, finite, model_out
+from likewise.server.routes.models import all_active, model_out
 from likewise.server.routes.uploads import BODY
 from likewise.server.schemas import Line, ModelName, ModelOut, Strict
 from likewise.server.served import Here, Key
@@ -31,7 +32,7 @@ Time = Annotated[float, Field(ge=0, le=1e11, description="seconds since 1970")]
 def export(model: Id, here: Here) -> Response:
     """A model with its card as one safetensors file."""
     data = here.collection.models.packed(model)
-    name = here.collection.store.models.get(model).name
+    name = here.collection.models.get(model).name
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "model"
     headers = {"Content-Disposition": f'attachment; filename="{model}-{slug}.safetensors"'}
     return Response(data, headers=headers, media_type="application/octet-stream")

@@ -33,7 +33,7 @@ class StatusOut(BaseModel):
     degraded: str
     judgements: int
     model: str
-    words_model: str
+    reader: str
     same_object: bool
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from likewise.server.errors import refusals
-from likewise.server.policy import candidates, next_reference
+from likewise.server.policy import next_reference
 from likewise.server.schemas import (
     BIGGEST,
     ItemId,
@@ -187,7 +187,7 @@ class Candidates(BaseModel):
 @router.post("/teach/candidates", response_model=Candidates, tags=["teach"])
 def teach_candidates(asked: CandidatesIn, here: Here) -> dict[str, Any]:
     """Items to judge for a query: near ones, farther ones and a few at random, none judged yet."""
-    found = candidates(here.collection, asked.query(here.collection), asked.count)
+    found = here.collection.candidates(asked.query(here.collection), asked.count)
     return {"items": [item_out(i) for i in here.collection.store.items.many(found)]}
 
 

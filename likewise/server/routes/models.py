@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from likewise.collection.modelling import DEFAULT, slot_of
+from likewise.collection.learn.guard import finite
+from likewise.collection.learn.methods import DEFAULT, METHODS
+from likewise.collection.learn.models import task_of
+from likewise.learners.settings import Setting
 from likewise.server.errors import refusals
 from likewise.server.jobs import as_json
 from likewise.server.schemas import JobOut, Line, ModelOut, Strict
@@ -18,6 +20,7 @@ from likewise.store import Model
 
 router = APIRouter(tags=["models"], responses=refusals())
 Id = Annotated[int, Path(ge=1, le=10**9)]
+Task = Literal["look", "objects", "text"]
 
 
 def model_out(model: Model, active: set[int]) -> dict[str, Any]:
@@ -26,30 +29,21 @@ def model_out(model: Model, active: set[int]) -> dict[str, Any]:
     return {
         "id": model.id,
         "name": model.name,
-        "slot": slot_of(model),
+        "task": task_of(model),
         "active": model.id in active,
         "made": model.made,
         "card": card,
     }
 
 
-def finite(value: Any) -> Any:
-    """JSON knows no NaN: what could not be measured is null."""
-    if isinstance(value, dict):
-        return {key: finite(v) for key, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def active_id(here: Here, slot: str = DEFAULT) -> int | None:
-    """The number of the active model of a slot, None for none."""
-    active = here.collection.models.active(slot)
+def active_id(here: Here, task: str) -> int | None:
+    """The number of the active model of a task, None for none."""
+    active = here.collection.models.active(task)
     return None if active is None else active.id
 
 
 def all_active(here: Here) -> set[int]:
-    """Numbers of the models that are active in any slot."""
+    """Numbers of the models that are active for any task."""
     return set(here.collection.models.all_active().values())
 
 
@@ -63,31 +57,46 @@ def models(here: Here) -> list[dict[str, Any]]:
 @router.get("/models/{model}", response_model=ModelOut)
 def model(model: Id, here: Here) -> dict[str, Any]:
     """One model with its card: how it was made, and what the guard said."""
-    return model_out(here.collection.store.models.get(model), all_active(here))
+    return model_out(here.collection.models.get(model), all_active(here))
+
+
+class MethodOut(BaseModel):
+    """A way of learning."""
+
+    name: str
+    title: str
+    help: str
+    line: Literal["look", "objects"]
+    role: Literal["ranks", "reads"]
+    task: Task
+    package: str = Field(description="the installed package that brought it; empty for our own")
+    settings: list[Setting]
+
+
+@router.get("/methods", response_model=list[MethodOut])
+def methods() -> list[dict[str, Any]]:
+    """The ways of learning, with what can be set."""
+    return [method.as_json() for method in METHODS.values()]
 
 
 class LearnIn(Strict):
     """How to learn."""
 
-    objective: Literal["bilinear", "top-precision", "clicks"] = "bilinear"
-    space: Literal["", "words"] = Field(
-        "", description="words: learn the table of same-object search from the marks instead"
-    )
-    activate: bool = False
-    propensity: Annotated[float, Field(ge=0, le=5)] = Field(
-        0.0, description="for clicks: at place r results are looked at with chance r ** -propensity"
-    )
-    more: bool = Field(False, description="for clicks: go on from the active words model")
+    method: Line = Field(DEFAULT, description="a name of GET /methods")
+    settings: dict[str, Any] = Field({}, description="by name, as GET /methods has them")
+    name: Line = Field("", description="of the model; the method's where it is empty")
+    activate: bool = Field(True, description="make it active if the guard lets it pass")
     person: Line = ""
 
 
 @router.post("/models/learn", response_model=JobOut, status_code=202)
 def learn(asked: LearnIn, here: Here, key: Key = None) -> dict[str, Any]:
-    """Learn a model from the judgements, as a job; it stays inactive unless asked otherwise.
+    """Learn a model from what people said, as a job; it serves if the guard lets it pass.
 
     Where the same is being learned already, the answer is that job.
     """
     payload = asked.model_dump()
+    METHODS[asked.method].read(asked.settings)  # refused now, not by the job
     return here.replay.once(
         key, "learn", payload, lambda: as_json(here.runner.start("learn", payload))
     )
@@ -101,7 +110,7 @@ class ActivateIn(Strict):
 
 
 class Activated(BaseModel):
-    """What ranks now, or reads words: a model's number, or null for none."""
+    """What ranks now, or reads text: a model's number, or null for none."""
 
     model: int | None
     previous: int | None
@@ -109,24 +118,24 @@ class Activated(BaseModel):
 
 @router.post("/models/{model}/activate", response_model=Activated)
 def activate(model: Id, asked: ActivateIn, here: Here, key: Key = None) -> dict[str, Any]:
-    """Let a model rank everyone's searches, if its guard let it pass."""
+    """Let a model rank everyone's searches, or read their text, if its guard let it pass."""
+    task = task_of(here.collection.models.get(model))
 
     def act() -> dict[str, Any]:
-        before = active_id(here, slot_of(here.collection.store.models.get(model)))
+        before = active_id(here, task)
         done = here.collection.models.activate(model, person=asked.person, force=asked.force)
         return {"model": done.model, "previous": before}
 
     answer: dict[str, Any] = here.replay.once(key, f"activate {model}", asked.model_dump(), act)
-    slot = slot_of(here.collection.store.models.get(model))
-    here.hub.publish("model", {**answer, "slot": slot})
+    here.hub.publish("model", {**answer, "task": task})
     return answer
 
 
 class RollbackIn(Strict):
-    """Who wants it, and of which slot."""
+    """Who wants it, and for which task."""
 
     person: Line = ""
-    slot: Literal["default", "words", "same-object"] = "default"
+    task: Task = "look"
 
 
 @router.post("/models/rollback", response_model=Activated)
@@ -134,10 +143,10 @@ def rollback(asked: RollbackIn, here: Here, key: Key = None) -> dict[str, Any]:
     """Go back to what ranked before."""
 
     def act() -> dict[str, Any]:
-        before = active_id(here, asked.slot)
-        done = here.collection.models.rollback(person=asked.person, slot=asked.slot)
+        before = active_id(here, asked.task)
+        done = here.collection.models.rollback(person=asked.person, task=asked.task)
         return {"model": done.model, "previous": before}
 
     answer: dict[str, Any] = here.replay.once(key, "rollback", asked.model_dump(), act)
-    here.hub.publish("model", {**answer, "slot": asked.slot})
+    here.hub.publish("model", {**answer, "task": asked.task})
     return answer

@@ -12,17 +12,13 @@ from likewise.server.errors import refusals
 from likewise.server.schemas import (
     AnswerOut,
     ItemId,
-    ModelName,
-    QueryIn,
+    OptionsIn,
     SearchIn,
     Words,
     answer_out,
 )
 from likewise.server.served import Here
 from likewise.types import Busy
-
-CHECKED = 20
-"""First results of a same-object search that get a geometric check."""
 
 router = APIRouter(tags=["search"], responses=refusals())
 
@@ -32,18 +28,7 @@ def search(asked: SearchIn, here: Here) -> dict[str, Any]:
     """Search by pictures, words, or both."""
     collection = here.collection
     query = asked.query(collection)
-    answer = collection.ask(
-        query,
-        k=asked.k,
-        filter=asked.filter.filter(),
-        model=asked.model,
-        use_marks=asked.use_marks,
-        pin_query=asked.pin_query,
-        collapse=asked.collapse,
-        compact=asked.compact,
-        same_object=asked.same_object,
-        check=min(asked.k, CHECKED) if asked.same_object else 0,
-    )
+    answer = collection.ask(query, asked.options())
     if asked.generation is not None and asked.generation != answer.generation:
         raise Busy(
             f"The index changed meanwhile (it was {asked.generation}, now it is "
@@ -52,25 +37,36 @@ def search(asked: SearchIn, here: Here) -> dict[str, Any]:
     return answer_out(collection, query, answer)
 
 
-class WhyIn(QueryIn):
-    """Which result is to be explained."""
+class WhyIn(OptionsIn):
+    """Which result of which search is to be explained."""
 
     item: ItemId
-    model: ModelName | None = None
+
+
+class PlaceOut(BaseModel):
+    """Where a list that is fused has an item."""
+
+    place: int
+    score: float
 
 
 class WhyOut(BaseModel):
-    """Share of each block in the score, words of the query that the item carries, marks."""
+    """What a score is made of; ``blocks`` and ``parts`` each sum to it with side and offset."""
 
     item: int
     model: str
-    blocks: dict[str, float]
-    words: list[str]
-    words_model: str
-    learned_words: list[str] = Field(description="words that the words model knows")
+    blocks: dict[str, float] = Field(description="by block of features, or by visual word")
+    parts: dict[str, float] = Field(description="by evidence: picture, taught, marks, text")
+    side: float = 0.0
+    offset: float = 0.0
+    score: float | None = None
+    lists: dict[str, PlaceOut] = Field(description="where each fused list has the item")
+    fused: float | None = Field(None, description="the sum of 1 / (60 + place) over the lists")
+    words: list[str] = Field(description="words of the query that the item carries")
+    reader: str = Field(description="what read the text; empty for full text alone")
+    learned_words: list[str] = Field(description="words that the reader knows")
     clicks: int = Field(description="how often it was chosen for this query")
     marks: int
-    score: float | None = None
 
 
 class Suggestion(BaseModel):
@@ -93,7 +89,4 @@ def suggest(
 @router.post("/why", response_model=WhyOut)
 def why(asked: WhyIn, here: Here) -> dict[str, Any]:
     """Say why an item scores as it does for a query."""
-    query = asked.query(here.collection)
-    found = here.collection.why(query, asked.item, model=asked.model)
-    found["blocks"] = {name: float(share) for name, share in dict(found["blocks"]).items()}
-    return found
+    return here.collection.why(asked.query(here.collection), asked.item, asked.options())

@@ -58,11 +58,11 @@ function take(job) {
 }
 
 // Which model ranks concerns every open page, whoever changed it.
-function announce({ model, slot }) {
+function announce({ model, task }) {
   const [plain, taught] = {
-    words: ["Words are looked up as they are written now.", `Model ${model} reads words now.`],
-    "same-object": ["Same-object search counts shared words now.", `Model ${model} finds the same object now.`],
-  }[slot] || ["Searches are ranked by plain similarity now.", `Model ${model} ranks searches now.`];
+    text: ["Words are looked up as they are written now.", `Model ${model} reads words now.`],
+    objects: ["Same-object search counts shared words now.", `Model ${model} finds the same object now.`],
+  }[task] || ["Searches are ranked by plain similarity now.", `Model ${model} ranks searches now.`];
   say(model === null ? plain : taught);
 }
 

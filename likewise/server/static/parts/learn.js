@@ -9,32 +9,53 @@ import { Progress } from "/static/parts/progress.js";
 
 const post = (path, body) => call(path, { body: { person: person.value, ...body }, key: newKey() });
 
-// What can be learned, and from what; the page names it so.
-const WHAT = {
-  look: ["What looks similar, from marks", {}],
-  top: ["What comes first, from marks", { objective: "top-precision" }],
-  words: ["What words look like, from clicks and captions", { objective: "clicks" }],
-  object: ["What shows the same object, from marks", { space: "words" }],
-};
+// The ways of learning, as the server declares them; the first one where there is no choice.
+function useMethods(choose) {
+  const [methods, setMethods] = useState([]);
+  useEffect(() => { if (choose) call("/methods").then(setMethods).catch(complain); }, [choose]);
+  return methods;
+}
 
 export function Learn({ ready = true, choose = false }) {
   const latest = useSignal(jobs).find((job) => job.kind === "learn");
   const busy = latest?.state === "running";
   const objects = useSignal(status)?.same_object;
-  const [what, setWhat] = useState("look");
-  const learn = () => post("/models/learn", WHAT[what][1]).catch(complain);
+  const methods = useMethods(choose);
+  const [name, setName] = useState("");
+  const [settings, setSettings] = useState({});
+  const method = methods.find((m) => m.name === name) || methods[0];
+  const learn = () => post("/models/learn", { activate: false, settings, ...(method && { method: method.name }) }).catch(complain);
+  const pick = (event) => { setName(event.target.value); setSettings({}); };
   return html`<section class="learn" aria-label="Learning">
     <h2>${choose ? "Learn" : "Learning"}</h2>
     <p class="buttons">
-      ${choose && html`<label>What <select value=${what} onChange=${(e) => setWhat(e.target.value)}>
-        ${Object.entries(WHAT).map(([key, [name]]) => html`<option key=${key} value=${key} disabled=${key === "object" && !objects}>${name}</option>`)}
+      ${choose && html`<label>What <select value=${method?.name} onChange=${pick}>
+        ${methods.map((m) => html`<option key=${m.name} value=${m.name} disabled=${m.line === "objects" && !objects}>${m.title}</option>`)}
       </select></label>`}
       <button class="main" disabled=${!ready || busy} onClick=${learn}>Learn now</button>
       ${!choose && html`<${Active} />`}</p>
+    ${method && html`<p class="soft">${method.help}</p>
+      <details key=${method.name}><summary>Settings</summary><dl class="facts">${method.settings.map((one) => html`<${Setting} key=${one.name} one=${one}
+        set=${(value) => setSettings(({ [one.name]: _, ...rest }) => (value === undefined ? rest : { ...rest, [one.name]: value }))} />`)}</dl></details>`}
     ${!ready && html`<p class="soft">Mark some candidates first; both right and wrong ones teach.</p>`}
     ${busy && html`<${Progress} job=${latest} />`}
     ${latest && !busy && html`<${Verdict} key=${latest.id} job=${latest} />`}
   </section>`;
+}
+
+// One setting: left alone it keeps its default; the server says what is wrong with another value.
+function Setting({ one, set }) {
+  const number = one.type === "integer" || one.type === "number";
+  const read = (text) => (text === "" ? undefined : text === "none" ? null : text === "yes" ? true : text === "no" ? false
+    : number && text.includes(",") ? text.split(",").map(Number) : number ? Number(text) : text);
+  const change = (event) => set(read(event.target.value.trim()));
+  const options = one.type === "boolean" ? ["yes", "no"] : one.choices;
+  const shown = { true: "yes", false: "no", null: "none" }[one.default] || one.default;
+  return html`<div><dt><label for=${`set-${one.name}`}>${one.name}</label></dt><dd>
+    ${options.length ? html`<select id=${`set-${one.name}`} onChange=${change}><option value="">${shown} (default)</option>
+        ${[...options, ...(one.optional ? ["none"] : [])].map((o) => html`<option key=${o}>${o}</option>`)}</select>`
+      : html`<input id=${`set-${one.name}`} placeholder=${shown} size="8" autocomplete="off" onChange=${change} />`}
+    <span class="soft"> ${one.help}</span></dd></div>`;
 }
 
 function Verdict({ job }) {
@@ -55,7 +76,7 @@ function Verdict({ job }) {
 function Active() {
   const [active, setActive] = useState(null);
   const changed = useSignal(ticks.model);
-  useEffect(() => ask("/models", (all) => setActive(all.find((m) => m.active && m.slot === "default") || null)), [changed]);
+  useEffect(() => ask("/models", (all) => setActive(all.find((m) => m.active && m.task === "look") || null)), [changed]);
   const back = () => post("/models/rollback", {}).catch(complain);
   if (!active) return html`<span class="soft">Searches are ranked by plain similarity.</span>`;
   return html`<span>Searches are ranked by <b>model ${active.id} ${active.name}</b>.</span>

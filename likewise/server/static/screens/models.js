@@ -23,13 +23,13 @@ export function Models({ params }) {
   const shown = models.find((m) => m.id === wanted) || (wanted ? null : models.find((m) => m.active) || models[0]);
   const active = models.find((m) => m.active && ranksPictures(m));
   const others = models.filter((m) => m.active && !ranksPictures(m));
-  const back = (slot) => post("/models/rollback", { slot }).catch(complain);
+  const back = (task) => post("/models/rollback", { task }).catch(complain);
   return html`<section class="models">
     <h1>Models</h1>
     <p class="buttons"><span>Searches are ranked by <b>${active ? `model ${active.id} ${active.name}` : at?.model || "plain similarity"}</b>.</span>
-      <button onClick=${() => back("default")} disabled=${!active}>Roll back</button> <${Import} /></p>
-    ${others.map((m) => html`<p key=${m.slot} class="buttons"><span>${DOES[m.slot]} <b>model ${m.id} ${m.name}</b>.</span>
-      <button onClick=${() => back(m.slot)}>Roll that back</button></p>`)}
+      <button onClick=${() => back("look")} disabled=${!active}>Roll back</button> <${Import} /></p>
+    ${others.map((m) => html`<p key=${m.task} class="buttons"><span>${DOES[m.task]} <b>model ${m.id} ${m.name}</b>.</span>
+      <button onClick=${() => back(m.task)}>Roll that back</button></p>`)}
     ${models.length === 0
       ? html`<div class="empty"><h2>No model yet</h2><p>Mark results, or <${Link} to="/teach">teach<//>; then learn. What is learned is
           listed here with how well it does.</p></div>`
@@ -42,9 +42,9 @@ export function Models({ params }) {
 }
 
 // A model ranks pictures, reads words, or finds the same object: one of each can be at work.
-const DOES = { words: "Words are read by", "same-object": "The same object is found by" };
-const ranksPictures = (model) => !DOES[model.slot];
-const atWork = (model) => ({ words: "reads words now", "same-object": "finds objects now" }[model.slot] || "ranks now");
+const DOES = { text: "Words are read by", objects: "The same object is found by" };
+const ranksPictures = (model) => !DOES[model.task];
+const atWork = (model) => ({ text: "reads words now", objects: "finds objects now" }[model.task] || "ranks now");
 
 function List({ models, shown }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="List of models"><table class="modellist">
@@ -67,7 +67,7 @@ function Card({ model }) {
   const judged = rows.some((r) => r.judged_map !== undefined);
   const before = rows.find((r) => typeof r.difference !== "number")?.method || "plain";
   const facts = [
-    ["Kind", [...new Set([card.objective, card.kind])].filter(Boolean).join(", ")],
+    ["Method", [...new Set([card.method || card.objective, card.kind])].filter(Boolean).join(", ")],
     ["Taught by", taught(card)],
     ["Not used", card.lost_queries ? `${plural(card.lost_queries, "query", "queries")} whose picture is gone` : ""],
     ["Took", card.seconds ? duration(card.seconds) : ""],

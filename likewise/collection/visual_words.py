@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from likewise.collection.ingest import COMMIT_EVERY, LOCAL, kept_as
-from likewise.collection.views import View
 from likewise.collection.workers import Task, describe
-from likewise.index.inverted import InvertedIndex
 from likewise.learners.word_table import WordTable
 from likewise.spaces import Words
-from likewise.store import Generation, Store
-from likewise.types import DataProblem, FloatArray, Hits, IdArray, Progress, Surrogate
+from likewise.store import Store
+from likewise.types import DataProblem, FloatArray, IdArray, Progress
 
 if TYPE_CHECKING:
     from likewise.features.words import Vocabulary
@@ -39,11 +36,6 @@ MOST_WORDS = 100_000
 GROWTH = 4
 """A vocabulary of fewer than one in this many pictures is learned anew, if no model needs it."""
 BATCH = 256
-
-
-def is_wanted(store: Store) -> bool:
-    """Whether the collection is indexed for same-object search."""
-    return bool(store.settings.get("same_object"))
 
 
 # -- local features --------------------------------------------------------------
@@ -233,134 +225,6 @@ def _weigh(store: Store, vocabulary: Vocabulary) -> Words:
         store.spaces.put(space.fingerprint, arrays, {"kind": space.kind, "settings": settings})
         store.settings.set("words_space", space.fingerprint)
     return space
-
-
-# -- the inverted file -----------------------------------------------------------
-
-
-def build(store: Store) -> int:
-    """Publish an inverted file of every findable picture; gives the generation's number."""
-    space = ensure_words(store)
-    if space is None:
-        return 0
-    view = WordsView.newest(store)
-    if view.left_out and store.segments.mend():
-        return build(store)
-    if view.is_complete:
-        return view.generation
-    with store.snapshot():
-        segment = store.segments.last()
-    with store.generations.build() as aside:
-        view.index.save(aside / "index")
-        np.save(aside / "contents.npy", view.contents)
-        published = store.generations.publish(
-            aside, space=space.fingerprint, kind="inverted", segment=segment,
-            items=len(view.index), line=NAME,
-        )  # fmt: skip
-    return published.number
-
-
-class WordsView(View):
-    """One consistent view of the collection's visual words; never changes.
-
-    The inverted file is exact and parsed as a whole, so opening waits until it was checked.
-
-    Attributes
-    ----------
-    space
-        The space of words; None where the collection has none.
-    index
-        Inverted file over the pictures that can be found, fresh ones included.
-    ids, contents
-        The item and the content of each row.
-    left_out
-        Pictures whose words are damaged.
-    """
-
-    line = NAME
-
-    def __init__(self, store: Store) -> None:
-        self.space = space_of(store)
-        self._loaded: tuple[InvertedIndex, IdArray] | None = None
-        super().__init__(store, "" if self.space is None else self.space.fingerprint)
-        live: dict[int, int] = {}
-        if self.space is not None:
-            known = set(store.segments.contents(NAME).tolist())
-            live = {i: c for i, c in store.items.contents().items() if c in known}
-        self._arrange(store, live)
-
-    def _load(self, found: Generation) -> None:
-        index = InvertedIndex.load(found.folder / "index", compared=True)
-        self._loaded = index, np.load(found.folder / "contents.npy", allow_pickle=False)
-
-    def _arrange(self, store: Store, live: dict[int, int]) -> None:
-        """Take out rows that are stale, add pictures that are not in the generation yet."""
-        width = self.space.dim if self.space is not None else 1
-        print_ = self.space.fingerprint if self.space is not None else ""
-        index, contents = self._loaded or (_empty(width, print_), np.zeros(0, np.int64))
-        held = dict(zip(index.ids.tolist(), contents.tolist()))
-        stale = [item for item, content in held.items() if live.get(item) != content]
-        fresh = {i: c for i, c in live.items() if held.get(i) != c}
-        self.is_complete = bool(self.generation) and not stale and not fresh
-        self.left_out = 0
-        if stale:
-            index = index.without(stale)
-        if fresh and self.space is not None:
-            ids = np.fromiter(fresh.keys(), dtype=np.int64, count=len(fresh))
-            new = np.fromiter(fresh.values(), dtype=np.int64, count=len(fresh))
-            words = self.space.words
-            sound, counts = store.segments.sound(new, lambda part: counts_of(store, part, words))
-            codes, ids, self.left_out = self.space.encode(counts), ids[sound], int((~sound).sum())
-            index = index.added(codes, ids) if len(index) else _built(self.space, codes, ids)
-        self.degraded = f"{self.degraded} {store.segments.left_out(self.left_out)}".strip()
-        self.index = index
-        self.ids = index.ids
-        self.contents = np.array([live[i] for i in self.ids.tolist()], dtype=np.int64)
-        self._row = {item: row for row, item in enumerate(self.ids.tolist())}
-        self._sided: tuple[WordTable, InvertedIndex] | None = None
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def holds(self, item: int) -> bool:
-        """Whether an item can be found by its words."""
-        return item in self._row
-
-    @cached_property
-    def levels(self) -> sparse.csr_array:
-        """Truncated counts of every row, which is all that a table looks at."""
-        assert self.space is not None
-        codes = self.index.codes()
-        levels = self.space.levels
-        values = (codes.indices % levels + 1).astype(np.float32)
-        rows = sparse.csr_array(
-            (values, codes.indices // levels, codes.indptr), shape=(len(self), self.space.words)
-        )
-        rows.sort_indices()
-        return rows
-
-    def counts(self, item: int) -> sparse.csr_array:
-        """Truncated counts of one item."""
-        return self.levels[[self._row[item]]]
-
-    def search(
-        self, similarity: WordTable, asked: Surrogate, k: int, among: IdArray | None = None
-    ) -> Hits:
-        """The ``k`` best items, with the side columns that the table owns."""
-        if not asked.side:
-            return self.index.search(asked, k, among=among)
-        if self._sided is None or self._sided[0] is not similarity:
-            columns = similarity.side_columns(self.levels)
-            self._sided = similarity, self.index.with_side(columns)
-        return self._sided[1].search(asked, k, among=among)
-
-
-def _empty(width: int, space: str) -> InvertedIndex:
-    return InvertedIndex.build(sparse.csr_array((0, width)), space=space, levels=1)
-
-
-def _built(space: Words, codes: sparse.csr_array, ids: IdArray) -> InvertedIndex:
-    return InvertedIndex.build(codes, ids, space=space.fingerprint, levels=space.levels)
 
 
 def weights_shown(table: WordTable) -> list[dict[str, Any]]:

@@ -6,12 +6,14 @@ Items are named by number and never by path, so that a card tells nothing of wha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.collection.learning import Evidence, Run
-from likewise.evaluation import Comparison
+from likewise.evaluation import Comparison, Run
+
+if TYPE_CHECKING:
+    from likewise.collection.learn.evidence import Marks
 
 COUNT = 6
 """Queries that are shown of each kind ..."""
@@ -32,7 +34,7 @@ def changes(
     method: str,
     runs: Mapping[str, Run],
     truth: Mapping[str, Mapping[str, float]],
-    evidence: Evidence,
+    evidence: Marks,
 ) -> dict[str, list[dict[str, Any]]]:
     """The queries that lost and won most against the baseline, each with both orders.
 

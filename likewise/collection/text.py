@@ -1,13 +1,12 @@
-"""Words at work in a search: what a words model reads in them, and full text beside it."""
+"""A query's text at work: what a reader makes of it, and full text beside it."""
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from likewise.collection.snapshot import Snapshot
+from likewise.collection.lines.line import View
 from likewise.features.text import TextVocabulary
 from likewise.index.flat import FlatIndex
 from likewise.store import Store
@@ -21,7 +20,7 @@ OFFERED, LONGEST = 2_000, 80
 
 
 class Read(NamedTuple):
-    """What a words model makes of a text; no surrogate where it knows none of the words."""
+    """What a reader makes of a text; no surrogate where it knows none of the words."""
 
     surrogate: Surrogate | None
     known: tuple[str, ...]
@@ -30,14 +29,14 @@ class Read(NamedTuple):
     small: tuple[Index, Surrogate] | None = None
     """A compact index and the text's surrogate there, where that was asked for."""
 
-    def find(self, snapshot: Snapshot, k: int, *, among: IdArray | None = None) -> Hits:
+    def find(self, view: View, k: int, *, among: IdArray | None = None) -> Hits:
         """The pictures that the words speak for: those of a score above zero."""
         if self.surrogate is None:
             return Hits(np.zeros(0, np.int64), np.zeros(0))
         if self.small is not None:
             hits = self.small[0].search(self.small[1], k, among=among)
         else:
-            hits = snapshot.search(self.surrogate, k, among=among)
+            hits = view.search(self.surrogate, k, among=among)
         keep = hits.scores > 0
         return Hits(hits.ids[keep], hits.scores[keep])
 
@@ -50,16 +49,14 @@ class Read(NamedTuple):
         return f"Never learned from clicks, so looked up in texts only: {some}."
 
 
-class WordsModel:
+class Reader:
     """A model learned from clicks together with the vocabulary that reads its texts."""
 
     def __init__(self, similarity: Clicks, title: str = "") -> None:
         self.similarity, self.title = similarity, title
         self.vocabulary = TextVocabulary.from_arrays(*similarity.vocabulary)
-        self._lock = threading.Lock()
-        self._small: tuple[tuple[int, int, bool], Index] | None = None
 
-    def read(self, text: str, compact: Snapshot | None = None) -> Read:
+    def read(self, text: str, compact: View | None = None) -> Read:
         """A text as a surrogate of the static index, and of a compact one where asked for."""
         read = self.vocabulary.read(text)
         columns = read.row.indices[read.row.data != 0]
@@ -75,19 +72,20 @@ class WordsModel:
             small = index, Surrogate(code, space=index.space)
         return Read(surrogate, known, unknown, self.title, small)
 
-    def index(self, snapshot: Snapshot) -> Index:
+    def index(self, view: View) -> Index:
         """All pictures as ``x W_v W'``, in as many dimensions as words and pictures share.
 
-        Scores are those of the static index; made once for a snapshot.
+        Scores are those of the static index; made once for a view.
         """
-        with self._lock:
-            if self._small is None or self._small[0] != snapshot.position:
-                ids, codes = snapshot.all_codes()
-                down = (self.similarity.wv @ self.similarity.w.T).astype(np.float32)
-                small = np.asarray(codes @ down)
-                name = self.similarity.compact(unit=False).space.fingerprint
-                self._small = snapshot.position, FlatIndex.build(small, ids, space=name)
-            return self._small[1]
+        name = self.similarity.compact(unit=False).space.fingerprint
+
+        def make() -> Index:
+            ids, codes = view.all_rows()
+            down = (self.similarity.wv @ self.similarity.w.T).astype(np.float32)
+            return FlatIndex.build(np.asarray(codes @ down), ids, space=name)
+
+        made: Index = view.once(name, make)
+        return made
 
     def near(self, text: str, others: list[str], k: int) -> list[tuple[str, float]]:
         """Which of other texts ask for alike pictures, the nearest first."""
@@ -99,15 +97,15 @@ class WordsModel:
         return [(others[place], float(cosine)) for place, cosine in found if cosine > 0]
 
 
-def suggestions(store: Store, words: WordsModel, text: str, k: int) -> list[tuple[str, float]]:
+def suggestions(store: Store, reader: Reader, text: str, k: int) -> list[tuple[str, float]]:
     """Earlier queries and tags that ask for alike pictures, other words than the text's own."""
-    own = set(words.vocabulary.stems(text))
+    own = set(reader.vocabulary.stems(text))
     offered: dict[frozenset[str], str] = {}
     for other in (*store.judgements.texts(OFFERED), *(t for t, _ in store.texts.all_tags(OFFERED))):
-        stems = frozenset(words.vocabulary.stems(other))
+        stems = frozenset(reader.vocabulary.stems(other))
         if stems and stems != own and len(other) <= LONGEST:
             offered.setdefault(stems, other)
-    return words.near(text, list(offered.values()), k)
+    return reader.near(text, list(offered.values()), k)
 
 
 def full_text(
@@ -115,18 +113,10 @@ def full_text(
 ) -> Hits:
     """Items whose texts have all the words; or, where none has, one of them.
 
-    One word is not enough where a words model knows them all: it then says more.
+    One word is not enough where a reader knows them all: it then says more.
     """
     found = store.words.search(text, k, among=among)
     understood = read is not None and read.surrogate is not None and not read.unknown
     if len(found.ids) or understood:
         return found
     return store.words.search(text, k, among=among, any_word=True)
-
-
-def joined(pictures: Surrogate, words: Surrogate, snapshot: Snapshot) -> Surrogate:
-    """Pictures and words added, each with the same spread of scores over the collection."""
-    codes = snapshot.sample()
-    spread = [float(np.std(codes @ s.vector)) for s in (pictures, words)]
-    factor = spread[0] / spread[1] if min(spread) > 0 else 1.0
-    return pictures + words * factor

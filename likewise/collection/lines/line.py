@@ -1,0 +1,492 @@
+"""One kind of thing that is searched: a line, and one state of it, a view.
+
+A line describes pictures in a space of its own and keeps an index over them.  A view is one
+consistent state that answers surrogates: a generation of the index, plus what came since,
+without what has gone.  It never changes; while the writer goes on, readers keep theirs and
+take a new one when they next look.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from likewise.collection.options import Query, Result
+from likewise.collection.query_pictures import QueryPictures
+from likewise.store import Check, Generation, Store
+from likewise.types import (
+    BadInput,
+    Codes,
+    DataProblem,
+    Hits,
+    IdArray,
+    Index,
+    LikewiseError,
+    NotFound,
+    QueryRef,
+    Similarity,
+    Surrogate,
+)
+
+MANY_GONE = 256
+"""From so many rows on that have gone, those that are left are named to the index."""
+TRIES = 50
+"""States that are tried before a file that is not there counts as lost."""
+SAMPLE = 1_000
+"""Pictures whose scores tell how far a surrogate spreads."""
+_NONE = np.zeros(0, np.int64)
+
+
+class Part:
+    """Pictures that one index holds: ids in order, and the rows that similarities take."""
+
+    def __init__(self, ids: IdArray, index: Callable[[], Index], rows: Callable[[], Any]) -> None:
+        self.ids, self._make_index, self._read_rows = ids, index, rows
+        self._sided: tuple[Similarity, Index] | None = None
+
+    @cached_property
+    def index(self) -> Index:
+        """What answers surrogates; made when it is first asked, as that may read everything."""
+        return self._make_index()
+
+    @cached_property
+    def rows(self) -> Any:
+        """What similarities take, one row per id; read when they are first needed."""
+        return self._read_rows()
+
+    def places(self, items: IdArray) -> IdArray:
+        """Row of each item, -1 where it is not held."""
+        at = np.minimum(np.searchsorted(self.ids, items), max(len(self.ids) - 1, 0))
+        if not len(self.ids):
+            return np.full(len(items), -1, np.int64)
+        return np.where(self.ids[at] == items, at, -1)
+
+    def search(
+        self, surrogate: Surrogate, k: int, similarity: Similarity | None, among: IdArray | None
+    ) -> Hits:
+        """The ``k`` best, with the side columns that the similarity owns."""
+        index = self.index
+        if surrogate.side:
+            assert similarity is not None
+            if self._sided is None or self._sided[0] is not similarity:
+                order = np.searchsorted(self.ids, index.ids)
+                columns = similarity.side_columns(self.rows)
+                sided = {name: column[order] for name, column in columns.items()}
+                self._sided = similarity, index.with_side(sided)  # type: ignore[attr-defined]
+            index = self._sided[1]
+        return index.search(surrogate, k, among=among)
+
+
+class View:
+    """One state of a line; never changes.
+
+    Attributes
+    ----------
+    line
+        What it is a state of.
+    position
+        What is the same only for views of the same state and the same trust in the index.
+    generation
+        Number of the index generation that answers, 0 for none.
+    degraded
+        One sentence where the answer does not come from a complete index; else empty.
+    trouble
+        Why the newest generation does not answer; else empty.
+    check
+        The comparison of the index with its checksums, while it is still going on.
+    left_out
+        Pictures whose vectors are damaged and wait to be computed anew.
+    ids, contents
+        Items that can be found, in order, and the content of each.
+    """
+
+    kind: ClassVar[str] = "view"
+
+    def __init__(
+        self,
+        line: Line,
+        changes: tuple[int, int],
+        plain: Similarity | None,
+        old: Part | None = None,
+        kept: IdArray = _NONE,
+        fresh: Part | None = None,
+        contents: IdArray = _NONE,
+        *,
+        generation: int = 0,
+        degraded: str = "",
+        trouble: str = "",
+        check: Check | None = None,
+        left_out: int = 0,
+    ) -> None:
+        self.line, self.changes, self._plain = line, changes, plain
+        self.old, self.fresh, self.contents = old, fresh, contents
+        self.generation, self.degraded, self.trouble = generation, degraded, trouble
+        self.check, self.left_out = check, left_out
+        self.position = (*changes, check is None)
+        self._kept = kept
+        self.gone = _NONE if old is None else np.delete(old.ids, kept)
+        present = _NONE if old is None else old.ids[kept]
+        self.ids: IdArray = present if fresh is None else np.sort(np.r_[present, fresh.ids])
+        self._present = present if len(self.gone) > MANY_GONE else None
+        self._lock = threading.Lock()
+        self._kept_values: dict[str, Any] = {}
+
+    @property
+    def plain(self) -> Any:
+        """The plain similarity of the line; an empty line says so here."""
+        if self._plain is None:
+            raise NotFound(self.line.empty)
+        return self._plain
+
+    @property
+    def space(self) -> str:
+        """Fingerprint of the space; empty where nothing was described yet."""
+        return "" if self._plain is None else self._plain.space.fingerprint
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the generation holds exactly the items that can be found."""
+        whole = self.check is None and self.fresh is None and not len(self.gone)
+        return bool(self.generation) and whole
+
+    def __len__(self) -> int:
+        """Items that can be found."""
+        return len(self.ids)
+
+    def holds(self, item: int) -> bool:
+        """Whether an item can be found."""
+        at = int(np.searchsorted(self.ids, item))
+        return at < len(self.ids) and int(self.ids[at]) == item
+
+    def rows(self, items: Any) -> Any:
+        """What similarities take, of items in the order given."""
+        wanted = np.atleast_1d(np.asarray(items, dtype=np.int64))
+        lost = wanted[~np.isin(wanted, self.ids)]
+        if len(lost):
+            raise NotFound(f"Item {lost[0]} has no vectors; it is gone, unreadable or waiting.")
+        old = np.full(len(wanted), -1, np.int64)
+        if self.fresh is None:
+            assert self.old is not None
+            return self.old.rows[self.old.places(wanted)]
+        new = self.fresh.places(wanted)
+        if self.old is None or (new >= 0).all():
+            return self.fresh.rows[new]
+        old = self.old.places(wanted)
+        first, second = np.flatnonzero(new < 0), np.flatnonzero(new >= 0)
+        joined = _stacked([self.old.rows[old[first]], self.fresh.rows[new[second]]])
+        return joined[np.argsort(np.r_[first, second], kind="stable")]
+
+    def query(self, ref: QueryRef) -> Any:
+        """What similarities take, of one query picture."""
+        return self.line.query(ref, self)
+
+    def some(self, count: int) -> list[Any]:
+        """Rows of the first few items, each as that of a query."""
+        rows = [self.rows([item]) for item in self.ids[:count].tolist()]
+        return [row[0] if isinstance(row, np.ndarray) else row for row in rows]
+
+    def all_rows(self) -> tuple[IdArray, Any]:
+        """Every item that can be found and its row, in order of id."""
+        if self.is_complete:
+            assert self.old is not None
+            return self.ids, self.old.rows
+        return self.ids, self.rows(self.ids)
+
+    def codes(self, items: Any) -> Codes:
+        """Codes of items, as the index holds them."""
+        coded: Codes = self.plain.space.encode(self.rows(items))
+        return coded
+
+    def sample(self) -> Any:
+        """Codes of about ``SAMPLE`` items, evenly spaced by id; read once."""
+        step = max(1, len(self) // SAMPLE)
+        return self.once("sample", lambda: self.codes(self.ids[::step][:SAMPLE]))
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What was made under this name for this view, made now where it was not yet."""
+        with self._lock:
+            if name not in self._kept_values:
+                self._kept_values[name] = make()
+            return self._kept_values[name]
+
+    def search(
+        self,
+        surrogate: Surrogate,
+        k: int,
+        similarity: Similarity | None = None,
+        *,
+        among: IdArray | None = None,
+    ) -> Hits:
+        """The ``k`` best present items: the generation's and the fresh ones together.
+
+        ``similarity`` made the surrogate; it is needed where that has side coefficients.
+        """
+        found: list[Hits] = []
+        if self.old is not None and len(self._kept):
+            allowed, extra = among, len(self.gone)
+            if self._present is not None:
+                allowed = self._present if among is None else np.intersect1d(self._present, among)
+                extra = 0
+            hits = self.old.search(surrogate, k + extra, similarity, allowed)
+            keep = ~np.isin(hits.ids, self.gone) if extra else slice(None)
+            found.append(Hits(hits.ids[keep][:k], hits.scores[keep][:k]))
+        if self.fresh is not None:
+            found.append(self.fresh.search(surrogate, k, similarity, among))
+        return best_of(found, k)
+
+    def search_many(
+        self, surrogates: Sequence[Surrogate], k: int, *, among: IdArray | None = None
+    ) -> list[Hits]:
+        """The same for several surrogates."""
+        return [self.search(s, k, among=among) for s in surrogates]
+
+
+class Opened(NamedTuple):
+    """What could be taken of the newest generation."""
+
+    part: Part | None = None
+    contents: IdArray = _NONE
+    number: int = 0
+    degraded: str = ""
+    trouble: str = ""
+    check: Check | None = None
+
+
+class Line(ABC):
+    """A way of describing pictures that can be searched, marked, explained and learned in.
+
+    Attributes
+    ----------
+    name
+        What people and options call it.
+    stored
+        What the store calls its generations.
+    found_by
+        What results that it found say of themselves.
+    is_held
+        Whether :meth:`view` gives what the last :meth:`refresh` made, without a look at the
+        catalogue: for a process that knows when something was written.
+    """
+
+    name: ClassVar[str]
+    stored: ClassVar[str]
+    found_by: ClassVar[str]
+    answers_unchecked: ClassVar[bool] = False
+    """Whether exact answers may be given, and marked, while an index is still being checked."""
+
+    def __init__(self, store: Store, pictures: QueryPictures) -> None:
+        self._store, self._pictures = store, pictures
+        self._lock = threading.RLock()
+        self._view: View | None = None
+        self.is_held = False
+
+    # -- what a line adds ----------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def empty(self) -> str:
+        """One sentence for a line that holds nothing yet."""
+
+    @abstractmethod
+    def plain(self) -> Similarity | None:
+        """Its plain similarity; None while nothing is described."""
+
+    @abstractmethod
+    def query(self, ref: QueryRef, view: View) -> Any:
+        """What similarities take, of one query picture."""
+
+    @abstractmethod
+    def marked(
+        self,
+        view: View,
+        similarity: Similarity,
+        surrogate: Surrogate | None,
+        marks: Mapping[int, float],
+        own: Sequence[int],
+    ) -> Surrogate:
+        """A query's surrogate (None for text alone) with its marks: 1 or -1 by item.
+
+        ``own`` are items that are the query themselves.
+        """
+
+    @abstractmethod
+    def contributions(self, surrogate: Surrogate, code: Any, view: View) -> dict[str, float]:
+        """What each part of a code adds to the product with a surrogate, by name."""
+
+    @abstractmethod
+    def build(self) -> int:
+        """Publish an index of what is there where something changed; gives its number."""
+
+    @abstractmethod
+    def _live(self) -> dict[int, int]:
+        """Content by item that can be found on this line."""
+
+    @abstractmethod
+    def _rows(self, contents: IdArray, plain: Any) -> Any:
+        """Rows of contents, in the order given; :class:`Damaged` where a vector is not sound."""
+
+    @abstractmethod
+    def _load(self, generation: Generation, plain: Any, *, checked: bool) -> tuple[Part, IdArray]:
+        """The part that a generation holds, and the content of each of its ids.
+
+        Unless ``checked``, only what can be searched exactly may be read of it.
+        """
+
+    @abstractmethod
+    def _part(self, ids: IdArray, rows: Any, plain: Any) -> Part:
+        """Rows under an exact index, for what is not in a generation yet."""
+
+    # -- what all of them do -------------------------------------------------------
+
+    def check(self, query: Query) -> None:
+        """Refuse, in a sentence, what this line cannot be asked."""
+        return
+
+    def notes(self, query: Query, view: View) -> list[str]:
+        """Sentences that an answer to this query should carry."""
+        return []
+
+    def vector(self, vector: Any, view: View) -> Any:
+        """A query vector of a person's own."""
+        raise BadInput("This cannot be searched by a vector; give a picture.")
+
+    def checked(self, query: Query, results: list[Result], count: int) -> list[Result]:
+        """The first results with what a closer look at them says."""
+        raise BadInput("Only a same-object search has a geometric check; ask for line objects.")
+
+    def view(self, *, checked: bool = True) -> View:
+        """The newest consistent view, or the one that is held.
+
+        Parameters
+        ----------
+        checked
+            Wait until the index has been compared with its checksums; otherwise the view may
+            answer from what is not compared yet, and says so (``degraded``).
+        """
+        now = self._view if self.is_held else None
+        if now is None or (now.check is not None and (checked or now.check.is_over)):
+            now = self.refresh(checked=checked)
+        return now
+
+    def refresh(self, *, checked: bool = False) -> View:
+        """A view of what is there now; the one before where nothing more is known."""
+        with self._lock:
+            if self._view is None or not self._is_newest(self._view):
+                self._view = self._newest()
+            now = self._view
+        if checked and now.check is not None:
+            now.check.wait()
+            return self.refresh()
+        return now
+
+    def _is_newest(self, view: View) -> bool:
+        known = view.check is None or not view.check.is_over
+        return known and view.changes == self._store.catalogue.changes()
+
+    def _newest(self) -> View:
+        """The view of the state that the catalogue is in now.
+
+        It is read within one state; where the writer takes away a file of that state before it
+        was opened, the next state is read instead.
+        """
+        for left in reversed(range(TRIES)):
+            changes = self._store.catalogue.changes()
+            try:
+                with self._store.snapshot():
+                    made = self._made()
+                if not made.trouble:
+                    return made
+            except (DataProblem, NotFound, FileNotFoundError):
+                if not left or self._store.catalogue.changes() == changes:
+                    raise
+                continue
+            if not left or self._store.catalogue.changes() == changes:
+                return made
+        raise AssertionError
+
+    def _made(self) -> View:
+        store = self._store
+        changes = store.catalogue.changes()
+        plain: Any = self.plain()
+        if plain is None:
+            return View(self, changes, None)
+        live = sorted(self._live().items())
+        ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
+        opened = self._opened(plain)
+        old = opened.part
+        place = np.full(len(ids), -1, np.int64) if old is None else old.places(ids)
+        covered = place >= 0
+        covered[covered] = opened.contents[place[covered]] == contents[covered]
+        new = np.flatnonzero(~covered)
+        fresh, degraded, left_out = None, opened.degraded, 0
+        if len(new):
+            sound, rows = store.segments.sound(contents[new], lambda some: self._rows(some, plain))
+            left_out = int((~sound).sum())
+            degraded = f"{degraded} {store.segments.left_out(left_out)}".strip()
+            new = new[sound]
+        present = np.sort(np.r_[np.flatnonzero(covered), new])
+        if len(new):
+            fresh = self._part(ids[new], rows, plain)
+            if old is None and not degraded:
+                degraded = f"No index is built yet; {len(new):,} pictures were scanned exactly."
+        return View(
+            self, changes, plain, old, np.sort(place[covered]), fresh, contents[present],
+            generation=opened.number, degraded=degraded, trouble=opened.trouble,
+            check=opened.check, left_out=left_out,
+        )  # fmt: skip
+
+    def _to_publish(self) -> View:
+        """The newest view, once what is damaged was sent to be described anew."""
+        view = self.refresh(checked=True)
+        if view.left_out and self._store.segments.mend():
+            view = self.refresh(checked=True)
+        return view
+
+    def _opened(self, plain: Any) -> Opened:
+        """The newest generation, once its checksums were compared or while they are."""
+        found = self._store.generations.current(self.stored)
+        if found is None:
+            return Opened()
+        check = self._store.generations.check(found, plain.space.fingerprint)
+        if not self.answers_unchecked:
+            check.wait()
+        trouble, degraded, going_on = check.reason, "", None
+        if not check.is_over:
+            going_on = check
+            degraded = (
+                f"Index generation {found.number} is being compared with its checksums; answers "
+                "are exact meanwhile."
+            )
+        if not trouble:
+            try:
+                part, contents = self._load(found, plain, checked=going_on is None)
+                return Opened(part, contents, found.number, degraded, "", going_on)
+            except (LikewiseError, ValueError, OSError, EOFError) as error:
+                trouble = str(error)
+        sentence = f"{trouble} Answers are exact meanwhile; index again to rebuild it."
+        return Opened(degraded=sentence, trouble=trouble)
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from scipy import sparse
+
+    return sparse.csr_array(sparse.vstack(parts, format="csr"))
+
+
+def best_of(parts: list[Hits], k: int) -> Hits:
+    """The ``k`` best of several lists of hits; ties are broken by id."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return Hits(_NONE, np.zeros(0))
+    ids = np.concatenate([p.ids for p in parts])
+    scores = np.concatenate([p.scores for p in parts])
+    order = np.lexsort((ids, -scores))[:k]
+    return Hits(ids[order], scores[order])

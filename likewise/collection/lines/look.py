@@ -1,0 +1,136 @@
+"""The look of pictures: blocks of features in one dense space, a scan or an index over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from likewise.collection.building import (
+    build_generation,
+    current_space,
+    encode_items,
+    engine_of,
+    ensure_space,
+)
+from likewise.collection.lines.line import Line, Part, View
+from likewise.collection.own_vectors import BLOCK as OWN
+from likewise.index import REGISTRY
+from likewise.index.flat import FlatIndex
+from likewise.learners.plain import Plain
+from likewise.store import Generation
+from likewise.types import (
+    LOOK,
+    BadInput,
+    DataProblem,
+    FloatArray,
+    IdArray,
+    Index,
+    QueryRef,
+    Similarity,
+    Surrogate,
+    as_vector,
+)
+
+
+class Look(Line):
+    """Pictures that look alike."""
+
+    name = LOOK
+    stored = "main"
+    found_by = "picture"
+    empty = "No pictures are indexed yet; run: likewise index FOLDER"
+    answers_unchecked = True
+
+    def plain(self) -> Plain | None:
+        """The fitted space with its plain weights; None where nothing was fitted yet."""
+        return current_space(self._store)
+
+    def query(self, ref: QueryRef, view: View) -> FloatArray:
+        """The picture vector of one query picture."""
+        space = view.plain.space
+        if ref.kind == "item" and ref.crop is None:
+            own: FloatArray = view.rows([self._store.items.find(ref.value).id])[0]
+            return own
+        if OWN in space.names:
+            raise BadInput(
+                "This collection has own vectors, so other pictures and crops cannot be described; "
+                "search by an item, by words, or by a vector."
+            )
+        features = self._pictures.features(ref, space.names)
+        rows = {name: vector[None] for name, vector in features.items()}
+        return np.asarray(space.transform(rows)[0], dtype=np.float32)
+
+    def vector(self, vector: Any, view: View) -> FloatArray:
+        """A picture vector of a person's own."""
+        own = as_vector(vector, dim=view.plain.space.dim, name="query vector")
+        return own.astype(np.float32)
+
+    def marked(
+        self,
+        view: View,
+        similarity: Similarity,
+        surrogate: Surrogate | None,
+        marks: Mapping[int, float],
+        own: Sequence[int],
+    ) -> Surrogate:
+        """The surrogate refitted from marks; for text alone the relevant pictures make one."""
+        from likewise.learners.marks import Background, MarkedQuery
+
+        ids = np.array(sorted(marks), dtype=np.int64)
+        grades = np.array([marks[i] for i in ids.tolist()])
+        rows = view.rows(ids)
+        if surrogate is None:
+            first, *more = (similarity.surrogate(x) for x in rows[grades > 0])
+            surrogate = sum(more, first)
+        background = view.once(
+            "background", lambda: Background.of(view.all_rows()[1], view.plain.w0)
+        )
+        return MarkedQuery(similarity, background).graded(
+            surrogate, rows, grades, index=view, codes=view.rows,
+            marked_ids=np.array([*ids.tolist(), *own], dtype=np.int64),
+        )  # fmt: skip
+
+    def contributions(self, surrogate: Surrogate, code: Any, view: View) -> dict[str, float]:
+        """What each block of features adds."""
+        added: dict[str, float] = view.plain.space.contributions(surrogate, code)
+        return added
+
+    def build(self) -> int:
+        """Fit the space where it is needed; publish an index where something changed."""
+        plain = ensure_space(self._store)
+        if plain is None:
+            return 0
+        now, store = self._to_publish(), self._store
+        found = store.generations.current(self.stored)
+        if now.is_complete and found and found.kind == engine_of(store, len(now)):
+            return now.generation
+        return build_generation(store, plain)
+
+    def _live(self) -> dict[int, int]:
+        return self._store.items.contents()
+
+    def _rows(self, contents: IdArray, plain: Plain) -> FloatArray:
+        none = np.zeros((0, plain.space.dim), np.float32)
+        return np.concatenate([none, *encode_items(self._store, plain.space, contents)])
+
+    def _load(self, generation: Generation, plain: Plain, *, checked: bool) -> tuple[Part, IdArray]:
+        folder = generation.folder
+        ids, contents = np.load(folder / "ids.npy"), np.load(folder / "contents.npy")
+        codes: Any = np.asarray(np.load(folder / "codes.npy", mmap_mode="r"))
+        if codes.dtype != np.float32 or codes.shape != (len(ids), plain.space.dim):
+            raise DataProblem(f"File codes.npy of index generation {generation.number} is damaged.")
+        if generation.kind == FlatIndex.kind or not checked:
+            return self._part(ids, codes, plain), contents
+        index = REGISTRY[generation.kind].load(folder / generation.kind, compared=True)
+        return Part(ids, lambda: index, lambda: codes), contents
+
+    def _part(self, ids: IdArray, rows: FloatArray, plain: Plain) -> Part:
+        def scan() -> Index:
+            try:
+                return FlatIndex.build(rows, ids, space=plain.space.fingerprint)
+            except BadInput as error:
+                raise DataProblem(f"The index is damaged: {error} Search again.") from None
+
+        return Part(ids, scan, lambda: rows)

@@ -1,0 +1,347 @@
+"""From a query to an answer: what the query becomes, one search, one list of results, and why.
+
+:meth:`Search.understand` is the one place where a query becomes a surrogate; searching,
+explaining and the choice of candidates all begin there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise.collection import duplicates
+from likewise.collection.lines.line import Line, View
+from likewise.collection.options import Answer, Options, Query, Result
+from likewise.collection.text import Read, full_text
+from likewise.store import Filter, Store, as_file, as_key
+from likewise.types import BadInput, Hits, IdArray, Similarity, Surrogate
+
+if TYPE_CHECKING:
+    from likewise.collection.learn.models import Modelling
+    from likewise.collection.teaching import Teaching
+
+DEEPER = 5
+"""Each list that is fused looks this many times deeper than the answer."""
+FUSION = 60.0
+"""The constant of reciprocal rank fusion: how little the very first places weigh."""
+PICTURE, TAUGHT, MARKS, TEXT = "picture", "taught", "marks", "text"
+
+
+@dataclass(frozen=True, eq=False)
+class Understood:
+    """What a query became.
+
+    Parameters
+    ----------
+    stages
+        Evidence in the order it was added, each with the whole surrogate from then on: the
+        pictures by plain similarity, what the model was taught, the query's marks, its text.
+    marks
+        How many marks of this very query went in.
+    read
+        What a reader made of the text, or None.
+    """
+
+    query: Query
+    line: Line
+    view: View
+    similarity: Similarity | None
+    model: str
+    stages: tuple[tuple[str, Surrogate], ...]
+    marks: int
+    read: Read | None
+
+    @property
+    def surrogate(self) -> Surrogate | None:
+        """What the index is searched with; None where only full text can answer."""
+        return self.stages[-1][1] if self.stages else None
+
+    @property
+    def by_text_alone(self) -> bool:
+        """Whether nothing but the text speaks for a picture."""
+        return [name for name, _ in self.stages] == [TEXT]
+
+    def explained(self, item: int) -> dict[str, Any]:
+        """What an item's score is made of: by block, by evidence, side columns and offset."""
+        surrogate = self.surrogate
+        assert surrogate is not None
+        assert self.similarity is not None
+        code = self.view.codes([item])
+        parts: dict[str, float] = {}
+        before = 0.0
+        for name, stage in self.stages:
+            now = product(code, stage)
+            parts[name], before = now - before, now
+        columns = self.similarity.side_columns(self.view.rows([item])) if surrogate.side else {}
+        side = sum(c * float(columns[name][0]) for name, c in surrogate.side.items())
+        return {
+            "blocks": self.line.contributions(surrogate, code, self.view),
+            "parts": parts,
+            "side": side,
+            "offset": surrogate.offset,
+            "score": before + side + surrogate.offset,
+        }
+
+
+class Search:
+    """Answers queries over the lines of a collection."""
+
+    def __init__(
+        self, store: Store, lines: Mapping[str, Line], models: Modelling, teaching: Teaching
+    ) -> None:
+        self._store, self._lines = store, lines
+        self._models, self._teaching = models, teaching
+
+    def understand(self, query: Query, options: Options) -> Understood:
+        """The surrogate of a query: its pictures, what was taught, its marks, its text."""
+        line = self._line(query)
+        view = line.view(checked=False)
+        if not len(view) and not query.has_pictures:  # full text needs no vectors
+            return Understood(query, line, view, None, "plain", (), 0, None)
+        similarity, model = self._models.serving(options.model, view)
+        stages: list[tuple[str, Surrogate]] = []
+        if query.has_pictures:
+            stages.append((PICTURE, self._pictures(query, line, view, view.plain)))
+            if similarity is not view.plain:
+                stages.append((TAUGHT, self._pictures(query, line, view, similarity)))
+        marks = self._marks(query, view) if options.marks else {}
+        if any(value > 0 for value in marks.values()) or (marks and stages):
+            own = self._ids(query.own_items)
+            base = stages[-1][1] if stages else None
+            stages.append((MARKS, line.marked(view, similarity, base, marks, own)))
+        read = self._read(query, options, view)
+        if read is not None and read.surrogate is not None:
+            meant = read.surrogate
+            stages.append((TEXT, _joined(stages[-1][1], meant, view) if stages else meant))
+        used = len(marks) if any(name == MARKS for name, _ in stages) else 0
+        return Understood(query, line, view, similarity, model, tuple(stages), used, read)
+
+    def _line(self, query: Query) -> Line:
+        if query.line not in self._lines:
+            known = " or ".join(self._lines)
+            raise BadInput(f"What is searched is {known}, not {query.line!r}.")
+        line = self._lines[query.line]
+        line.check(query)
+        return line
+
+    def _pictures(self, query: Query, line: Line, view: View, similarity: Similarity) -> Surrogate:
+        """The sum of the examples' surrogates times their weights."""
+        parts = [similarity.surrogate(view.query(e.ref)) * e.weight for e in query.examples]
+        if query.vector is not None:
+            parts.append(similarity.surrogate(line.vector(query.vector, view)))
+        return total(parts)
+
+    def _marks(self, query: Query, view: View) -> dict[int, float]:
+        """1 or -1 by item that was marked for this query and can be found."""
+        if not query.examples and query.vector is not None:
+            return {}
+        marks = self._teaching.marks(query) if query.can_be_judged else {}
+        known = self._store.items.ids([as_key(path) for path in marks])
+        return {
+            known[key]: 1.0 if value > 0 else -1.0
+            for path, value in marks.items()
+            if (key := as_key(path)) in known and view.holds(known[key])
+        }
+
+    def _read(self, query: Query, options: Options, view: View) -> Read | None:
+        reader = self._models.reader(options.model, view) if query.text else None
+        if reader is None:
+            return None
+        return reader.read(query.text, view if options.compact else None)
+
+    def _ids(self, paths: Sequence[str]) -> list[int]:
+        return [self._store.items.find(path).id for path in paths]
+
+    # -- answers -------------------------------------------------------------------
+
+    def answer(self, query: Query, options: Options) -> Answer:
+        """Search by every kind of evidence the query has, and join what was found."""
+        started = time.perf_counter()
+        asked = self.understand(query, options)
+        own = self._ids(query.own_items)
+        k = options.k * 4 if options.fold else options.k
+        lists = self.lists(asked, k, own, self._among(options.filter))
+        hits, found_by = joined_lists(lists, k)
+        results = self._results(hits, found_by)
+        if options.pin and own:
+            results = [*self._pinned(asked, own), *results]
+        if options.check:
+            results = asked.line.checked(query, results, options.check)
+        if options.fold:
+            results = duplicates.folded(results, self._lines["look"].view())
+        notes = asked.line.notes(query, asked.view)
+        if asked.read is not None and asked.read.note:
+            notes.append(asked.read.note)
+        return Answer(
+            tuple(results[: options.k]),
+            model=asked.model,
+            reader="" if asked.read is None else asked.read.title,
+            marks=asked.marks,
+            generation=asked.view.generation,
+            degraded=asked.view.degraded,
+            seconds=time.perf_counter() - started,
+            notes=tuple(notes),
+        )
+
+    def lists(
+        self, asked: Understood, k: int, own: Sequence[int], among: IdArray | None
+    ) -> dict[str, Hits]:
+        """What each kind of evidence finds, deep enough to be fused."""
+        query, surrogate = asked.query, asked.surrogate
+        several = bool(query.text) and surrogate is not None
+        depth = (k * DEEPER if several else k) + len(own)
+        lists: dict[str, Hits] = {}
+        if asked.by_text_alone:
+            assert asked.read is not None
+            lists["learned words"] = asked.read.find(asked.view, depth, among=among)
+        elif surrogate is not None and not _is_silent(surrogate):
+            name = "picture with words" if asked.stages[-1][0] == TEXT else asked.line.found_by
+            lists[name] = asked.view.search(surrogate, depth, asked.similarity, among=among)
+        if query.text:
+            lists["words"] = full_text(self._store, query.text, depth, asked.read, among=among)
+        return {name: _without(hits, own) for name, hits in lists.items()}
+
+    def _among(self, wanted: Filter) -> IdArray | None:
+        return None if wanted == Filter() else self._store.items.matching(wanted)
+
+    def _results(self, hits: Hits, found_by: Mapping[int, tuple[str, ...]]) -> list[Result]:
+        paths = self._store.items.paths(hits.ids.tolist())
+        return [
+            Result(item, as_file(paths[item]), float(score), found_by[item])
+            for item, score in zip(hits.ids.tolist(), hits.scores.tolist())
+            if item in paths
+        ]
+
+    def _pinned(self, asked: Understood, own: Sequence[int]) -> list[Result]:
+        known = [asked.surrogate is not None and asked.view.holds(item) for item in own]
+        scores = [asked.explained(i)["score"] if held else 0.0 for i, held in zip(own, known)]
+        hits = Hits(np.array(own, dtype=np.int64), np.array(scores))
+        return self._results(hits, dict.fromkeys(own, ("query",)))
+
+    # -- why -----------------------------------------------------------------------
+
+    def why(self, query: Query, item: int, options: Options) -> dict[str, Any]:
+        """What an item's score is made of, by block and by evidence.
+
+        ``blocks`` (visual words on the line ``objects``) and ``parts`` each sum, with ``side``
+        and ``offset``, to ``score``.  Where lists are fused, ``lists`` has the item's place and
+        score in each, and ``fused`` the sum of 1 / (60 + place) that ranks it.
+        """
+        asked = self.understand(query, options)
+        found = self._store.items.get(item)
+        carried = [found.file, *(t.text for t in self._store.texts.tags(item))]
+        carried += [t.text for t in self._store.texts.captions(item)]
+        out: dict[str, Any] = {
+            "item": item,
+            "model": asked.model,
+            "reader": "" if asked.read is None else asked.read.title,
+            "learned_words": [] if asked.read is None else list(asked.read.known),
+            "words": [w for w in query.text.lower().split() if w in " ".join(carried).lower()],
+            "clicks": self._teaching.clicks(query, item),
+            "marks": asked.marks,
+            "blocks": {},
+            "parts": {},
+            "lists": {},
+        }
+        if asked.surrogate is not None and asked.view.holds(item):
+            out |= asked.explained(item)
+        return out | self._places(asked, item, options)
+
+    def _places(self, asked: Understood, item: int, options: Options) -> dict[str, Any]:
+        """Where the lists that are fused have the item; nothing where there is one list."""
+        own = self._ids(asked.query.own_items)
+        k = options.k * 4 if options.fold else options.k
+        lists = self.lists(asked, k, own, self._among(options.filter)) if asked.query.text else {}
+        if len(lists) < 2:
+            return {}
+        places = {}
+        for name, hits in lists.items():
+            at = np.flatnonzero(hits.ids == item)
+            if len(at):
+                places[name] = {"place": int(at[0]) + 1, "score": float(hits.scores[at[0]])}
+        fused = sum(1.0 / (FUSION + p["place"]) for p in places.values())
+        return {"lists": places, "fused": fused}
+
+    # -- whom to ask what ----------------------------------------------------------
+
+    def candidates(self, query: Query, count: int = 20, *, seed: int = 0) -> list[int]:
+        """Items worth judging for a query, none judged yet: the near and the far in turn.
+
+        Where the nearest results are all relevant there is nothing to learn from them, so
+        half of the candidates come from a wider ring and from anywhere; in turn, so that a
+        person who stops early has judged both kinds.
+        """
+        asked = self.understand(query, Options(model="plain", marks=False))
+        if asked.surrogate is None:
+            raise BadInput("Candidates are chosen for a picture; give the query one.")
+        judged = [*self._marks(query, asked.view), *self._ids(query.own_items)]
+        hits = asked.view.search(asked.surrogate, 12 * count + len(judged), asked.similarity)
+        ranked = _without(hits, judged).ids.tolist()
+        rng = np.random.default_rng(seed)
+        near = ranked[: (count + 1) // 2]
+        ring = ranked[len(near) : 10 * count]
+        wide = [ring[i] for i in sorted(rng.permutation(len(ring))[: count // 3].tolist())]
+        taken = {*near, *wide, *judged}
+        rest = [i for i in rng.permutation(asked.view.ids).tolist() if i not in taken]
+        far = [*wide, *rest][: count - len(near)]
+        turns = [i for pair in zip(near, far) for i in pair]
+        return [*turns, *near[len(far) :], *far[len(near) :]]
+
+
+def product(code: Any, surrogate: Surrogate) -> float:
+    """One code times a surrogate's vector."""
+    if surrogate.is_sparse:
+        return float((code @ surrogate.vector.T).sum())
+    return float(np.asarray(code[0], np.float64) @ np.asarray(surrogate.vector, np.float64))
+
+
+def total(parts: Sequence[Surrogate]) -> Surrogate:
+    """Surrogates of one space, added up."""
+    out = parts[0]
+    for part in parts[1:]:
+        out = out + part
+    return out
+
+
+def joined_lists(lists: Mapping[str, Hits], k: int) -> tuple[Hits, dict[int, tuple[str, ...]]]:
+    """One list as it is; several joined by reciprocal rank: the sum of 1 / (60 + place).
+
+    Gives the hits and, by item, the names of the lists that found it.  The rule needs no
+    common scale of scores, which full-text and picture scores do not have.
+    """
+    if len(lists) == 1:
+        ((name, hits),) = lists.items()
+        return Hits(hits.ids[:k], hits.scores[:k]), dict.fromkeys(hits.ids.tolist(), (name,))
+    score: dict[int, float] = {}
+    found: dict[int, list[str]] = {}
+    for name, hits in lists.items():
+        for place, item in enumerate(hits.ids.tolist(), start=1):
+            score[item] = score.get(item, 0.0) + 1.0 / (FUSION + place)
+            found.setdefault(item, []).append(name)
+    order = sorted(score, key=lambda item: (-score[item], item))[:k]
+    hits = Hits(np.array(order, dtype=np.int64), np.array([score[i] for i in order]))
+    return hits, {item: tuple(found[item]) for item in order}
+
+
+def _joined(pictures: Surrogate, text: Surrogate, view: View) -> Surrogate:
+    """Pictures and text added, each with the same spread of scores over the collection."""
+    codes = view.sample()
+    spread = [float(np.std(codes @ s.vector)) for s in (pictures, text)]
+    return pictures + text * (spread[0] / spread[1] if min(spread) > 0 else 1.0)
+
+
+def _is_silent(surrogate: Surrogate) -> bool:
+    """Whether a surrogate tells no two pictures apart."""
+    vector: Any = surrogate.vector
+    return surrogate.is_sparse and not vector.count_nonzero() and not surrogate.side
+
+
+def _without(hits: Hits, out: Sequence[int]) -> Hits:
+    if not out:
+        return hits
+    keep = ~np.isin(hits.ids, list(out))
+    return Hits(hits.ids[keep], hits.scores[keep])

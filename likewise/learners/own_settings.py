@@ -1,0 +1,104 @@
+"""What can be set of each learner: its default, its bounds, and what it means, said once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from likewise.learners.settings import setting
+from likewise.types import BadInput
+
+SMALL = 1e-9
+"""Least value of what must be above zero."""
+
+
+@dataclass(frozen=True)
+class BilinearSettings:
+    """Of :class:`~likewise.learners.bilinear_learner.BilinearLearner`."""
+
+    extension: Literal[
+        "auto", "diagonal", "directions", "diagonal+local", "global", "global+local"
+    ] = setting(
+        "auto",
+        "diagonal: a weight per dimension (the paper); directions: taught queries lead their "
+        "neighbours; global: one matrix for all; local: led too; auto: the best on held-out ones.",
+    )
+    sigma: float | None = setting(
+        None, "Diagonal: pull to the direction of plain (the paper); none: to plain.", 0, 0.9999
+    )
+    C: float | None = setting(None, "Diagonal: price of a broken preference; none chooses.", SMALL)
+    clip: bool | None = setting(True, "Diagonal: negative weights become zero; none chooses.")
+    M: int = setting(20, "How many of the nearest taught queries a query learns from.", 1)
+    pull: float | None = setting(None, "How far a query is led; none chooses.", 0)
+    warmth: float | None = setting(0.05, "Less similar by this: 1/e of the say; none: all.", SMALL)
+    reach: float = setting(0.4, "Cosine at which a taught query counts as much as none at all.")
+    exponent: float = setting(0.5, "How strongly the matrix departs from plain.", 0)
+    ridge: float = setting(0.1, "What keeps the matrix from fitting noise.", 0)
+    caution: float = setting(150.0, "Over the marked pairs, added to ridge: few keep to plain.", 0)
+    fall: float = setting(0.01, "How far precision@1 may fall on held-out queries.", 0)
+    tol: float = setting(1e-3, "Diagonal: relative duality gap to stop at.", SMALL)
+
+
+@dataclass(frozen=True)
+class TopPrecisionSettings:
+    """Of :class:`~likewise.learners.top_precision.TopPrecisionLearner`.
+
+    Of several values of C, lam and rank the best is chosen on held-out queries.
+    """
+
+    solver: Literal["fast", "exact"] = setting(
+        "fast", "fast: stopped early on held-out queries; exact: the optimum, certified."
+    )
+    C: float | tuple[float, ...] = setting(1e-2, "Weight of a relevant item's loss.", SMALL)
+    lam: float | tuple[float, ...] = setting(1.0, "Weight lambda of the prior, plain.", 0)
+    rank: int | tuple[int | None, ...] | None = setting(None, "Of W - W0; none: full.", 1)
+    diagonal: bool = setting(False, "One weight per dimension instead of a matrix.")
+    tol: float = setting(1e-2, "Exact: gap to stop at, as a share of P(W0) - P*.", SMALL)
+    step: float = setting(5.0, "Fast: first step length.", SMALL)
+    epochs: int = setting(40, "Fast: most passes over the queries.", 1)
+    max_queries: int = setting(400, "Queries that are drawn from labelled items.", 1)
+    held_out: float = setting(0.2, "Share of the queries that chooses settings.", 0, 0.99)
+
+    def __post_init__(self) -> None:
+        if self.diagonal and self.rank is not None:
+            raise BadInput("Only a full matrix can have a rank: leave out rank or diagonal.")
+
+
+@dataclass(frozen=True)
+class WordTableSettings:
+    """Of :class:`~likewise.learners.word_table_learner.WordTableLearner`."""
+
+    n: int | None = setting(3, "Counts are truncated here; none tries all.", 1)
+    bins: int = setting(6, "Bins of document frequency that share a table.", 1)
+    sharing: Literal["bins", "words"] = setting(
+        "bins", "bins: words of a bin have one table, times idf^2; words: each departs from it."
+    )
+    C: float | None = setting(1.0, "Price of all broken preferences; none tries a few.", SMALL)
+    lam: float = setting(4.0, "Length of the prior: how far it spreads scores, in margins.", 0)
+    power: float = setting(0.5, "Of the counts in the prior: .5 is the root, 0 is binary idf.", 0)
+    share: float = setting(0.3, "Of queries held out while n and C are chosen.", 0, 0.99)
+    tol: float = setting(1e-3, "Relative duality gap to stop at.", SMALL)
+
+
+@dataclass(frozen=True)
+class RankedCCASettings:
+    """Of :class:`~likewise.learners.click_learner.ClickLearner`, and of counting clicks."""
+
+    propensity: float = setting(0.0, "Places r are looked at with chance r^-N; 0: alike.", 0, 5)
+    captions: bool = setting(True, "A caption counts as one click on its picture.")
+    more: bool = setting(False, "Go on from the active model with what came since.")
+    dim: int = setting(80, "Dimensions that words and pictures share.", 1)
+    word_ridge: float = setting(1.0, "Ridge of CCA for words.", SMALL)
+    picture_ridge: float = setting(0.3, "Ridge of CCA for pictures.", SMALL)
+    margin: float = setting(1.0, "Mean score difference that the start is scaled to.", SMALL)
+    weighted: bool = setting(False, "Start W as the diagonal of correlations.")
+    held_out: float = setting(0.1, "Share of queries whose clicks say when to stop.", 0, 0.99)
+    step: float = setting(0.003, "Learning rate.", SMALL)
+    mu: float = setting(1.0, "Pull of W to zero.", 0)
+    gamma: float = setting(1.0, "Pull of the words' part to where it started.", 0)
+    eta: float = setting(1.0, "Pull of the pictures' part to where it started.", 0)
+    learn_w: bool = setting(True, "Whether W moves.")
+    rounds: int = setting(10, "Most rounds.", 0)
+    round_size: int = setting(100_000, "Preferences in each round.", 1)
+    patience: int = setting(2, "Rounds without a better score before it stops.", 1)
+    threads: int = setting(1, "Of the descent; the answer depends on their number.", 1, 3)
