@@ -22,7 +22,7 @@ from PIL import Image
 
 import likewise
 from experiments.report import Report, run
-from likewise.collection.defaults import FEATURES
+from likewise.collection.lines.defaults import FEATURES
 from likewise.datasets import load_flickr8k, swatches
 
 CHUNK = 8

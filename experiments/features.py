@@ -29,7 +29,7 @@ from snowballstemmer import stemmer
 
 from experiments.kept import keep_features
 from experiments.report import Report, run
-from likewise.collection.defaults import FEATURES, SPECS, WEIGHTS
+from likewise.collection.lines.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import load_cifar10, load_corel5k, load_flickr8k, swatches
 from likewise.evaluation import Ranked, Relevance, evaluate, rank
 from likewise.features import REGISTRY, feature_set

@@ -16,7 +16,7 @@ import numpy as np
 from experiments.photo_features import photo_features, photos
 from experiments.report import Report, run
 from experiments.top_precision_contest import Split, contest, summary
-from likewise.collection.defaults import SPECS, WEIGHTS
+from likewise.collection.lines.defaults import SPECS, WEIGHTS
 from likewise.learners.plain import Plain
 from likewise.spaces import Blocks
 

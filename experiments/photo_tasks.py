@@ -19,7 +19,7 @@ from snowballstemmer import stemmer
 
 from experiments.photo_features import photo_features
 from experiments.report import Report
-from likewise.collection.defaults import SPECS, WEIGHTS
+from likewise.collection.lines.defaults import SPECS, WEIGHTS
 from likewise.datasets import load_corel5k, load_flickr8k
 from likewise.learners import Plain
 from likewise.spaces import Blocks

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from experiments.policies import mixed
 from experiments.report import Report, run
-from likewise.collection.defaults import FEATURES, SPECS, WEIGHTS
+from likewise.collection.lines.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import SwatchSet, simulate_labels, swatches
 from likewise.datasets.simulated import By, relevance
 from likewise.evaluation import measure, randomisation_test, rank

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import likewise
 from experiments.report import Report, run
 from likewise.collection import Collection
-from likewise.collection.defaults import FEATURES
+from likewise.collection.lines.defaults import FEATURES
 from likewise.datasets import SwatchSet, simulate_clicks, swatches
 from likewise.evaluation import randomisation_test
 

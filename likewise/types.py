@@ -253,6 +253,17 @@ class Preferences:
         """The preferences that a mask or index array selects."""
         return Preferences(self.query[keep], self.better[keep], self.worse[keep], self.weight[keep])
 
+    def check(self, queries: int, items: int) -> None:
+        """Refuse rows that are not there, and weights that nothing can be learned from."""
+        for name, count in (("query", queries), ("better", items), ("worse", items)):
+            rows = getattr(self, name)
+            if len(rows) and not 0 <= rows.min() <= rows.max() < count:
+                raise BadInput(
+                    f"Preferences name {name} rows that are not there: there are {count}."
+                )
+        if not np.isfinite(self.weight).all() or (self.weight < 0).any():
+            raise BadInput("Weights of preferences must be finite and not negative.")
+
 
 @dataclass(frozen=True)
 class FitReport:

@@ -16,8 +16,8 @@ ROOMS = [
     {"types", "solvers"},
     {"spaces"},
     {"features", "judgements", "learners", "index", "store", "layout", "evaluation", "datasets"},
+    {"intake", "session"},
     {"collection"},
-    {"session"},
     {"server"},
     {"cli"},  # above the server, because `serve` starts it
 ]

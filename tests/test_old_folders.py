@@ -18,9 +18,9 @@ import pytest
 from PIL import Image
 
 import likewise
+from likewise.collection import targets
 from likewise.collection.learn.methods import METHODS, SLOTS
 from likewise.datasets import swatches
-from likewise.session import collection as targets
 from likewise.store import Filter
 
 FIXTURE = Path(__file__).parent / "fixtures" / "old_folder.zip"

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from likewise.learners.metric import PRICE, Metric, balanced_scale, solve_scaled
 from likewise.learners.plain import Plain
 from likewise.spaces import Squared
-from likewise.types import BadInput, FitReport, FloatArray, Preferences, as_matrix, as_vector
+from likewise.types import FitReport, FloatArray, Preferences, as_matrix, as_vector
 
 
 class MetricLearner(BaseEstimator):
@@ -99,13 +99,7 @@ def _differences(
 ) -> tuple[FloatArray, NDArray[np.int64], NDArray[np.int64]]:
     """Squared differences, one row for each (query, item) that occurs, and the pairs of rows."""
     t, items = len(preferences), len(x)
-    for name, at, count in (
-        ("query", preferences.query, len(q)),
-        ("better", preferences.better, items),
-        ("worse", preferences.worse, items),
-    ):
-        if t and not (at.min() >= 0 and at.max() < count):
-            raise BadInput(f"A preference names {name} row {at.max()}, but there are {count}.")
+    preferences.check(len(q), items)
     both = np.concatenate([preferences.better, preferences.worse])
     codes = np.concatenate([preferences.query, preferences.query]) * items + both
     unique, place = np.unique(codes, return_inverse=True)

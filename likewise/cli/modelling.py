@@ -10,6 +10,7 @@ import typer
 
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
 from likewise.collection.learn.methods import METHODS, SLOTS
+from likewise.collection.learn.models import as_json as model_json
 from likewise.collection.learn.models import task_of
 from likewise.learners.settings import Setting, from_text, settings_of
 from likewise.store import Model
@@ -53,7 +54,7 @@ def learn(
         )
         active = set(collection.models.all_active().values())
     if as_json:
-        emit(as_row(model, active))
+        emit(model_json(model, active))
         return
     show_card(model)
     if model.id in active:
@@ -93,19 +94,6 @@ def methods(as_json: AsJson = False) -> None:
 def _default(setting: Setting) -> str:
     words = {"None": "none", "True": "yes", "False": "no"}
     return words.get(str(setting.default), str(setting.default))
-
-
-def as_row(model: Model, active: set[int]) -> dict[str, Any]:
-    """A model as JSON."""
-    return {
-        "id": model.id,
-        "name": model.name,
-        "task": task_of(model),
-        "active": model.id in active,
-        "made": model.made,
-        "space": model.space,
-        "card": dict(model.card),
-    }
 
 
 def show_card(model: Model) -> None:
@@ -166,7 +154,7 @@ def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> No
         models, tasks = collection.models.all(), collection.models.all_active()
     active = set(tasks.values())
     if as_json:
-        emit([as_row(m, active) for m in models])
+        emit([model_json(m, active) for m in models])
         return
     rows = [
         ["*" if m.id in active else "", m.id, m.name,
@@ -205,7 +193,7 @@ def show(
 
         plot_word_table(found.card["table"], plot)
     if as_json:
-        emit(as_row(found, active))
+        emit(model_json(found, active))
     else:
         show_card(found)
 
@@ -296,7 +284,7 @@ def import_(
     with opened(where, data, write=True) as collection:
         model = collection.models.read(source)
     if as_json:
-        emit(as_row(model, set()))
+        emit(model_json(model))
     else:
         typer.echo(f"Read model {model.id}, {model.name}; activate it to use it.")
 

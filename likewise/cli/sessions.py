@@ -43,11 +43,11 @@ def start(
 
     Example: likewise session start --text "beach" -n 20
     """
+    from likewise.collection import targets
     from likewise.session import Settings
-    from likewise.session import collection as target
 
     with opened(where, data, write=True) as collection:
-        search = target.start(
+        search = targets.start(
             collection,
             picture=item_or_file(picture) if picture else None,
             text=text,
@@ -89,13 +89,13 @@ def next_(
 
     Example: likewise session next 3 -q 120 -o 77,15,9
     """
-    from likewise.session import collection as target
+    from likewise.collection import targets
 
     moved, discarded, pinned = _numbers(order), _numbers(discard), _numbers(pin)
     if another and (query is not None or moved or discarded or pinned):
         raise BadInput("--another takes no query and no moves; it shows a hundred at random.")
     with opened(where, data, write=True) as collection:
-        search = target.resume(collection, session, round)
+        search = targets.resume(collection, session, round)
         if another:
             search.another_hundred()
         else:
@@ -128,15 +128,15 @@ def finish(
 
     Example: likewise session finish 3 --found 120 --keep
     """
-    from likewise.session import collection as target
+    from likewise.collection import targets
 
     with opened(where, data, write=True) as collection:
-        search = target.resume(collection, session)
+        search = targets.resume(collection, session)
         if found is None:
             search.give_up(keep=keep)
         else:
             search.found(found, keep=keep)
-        written = target.teach_others(collection, search) if keep else 0
+        written = targets.teach_others(collection, search) if keep else 0
     if as_json:
         emit({"session": session, "found": found, "kept": keep, "orderings": written})
     else:
@@ -252,10 +252,10 @@ def simulate(
 
     Example: likewise session simulate --block colour --mistakes 0.3 --controls
     """
+    from likewise.collection.targets import CollectionHoldings
     from likewise.evaluation.users import SimulatedUser, share_found
     from likewise.session import Settings, simulate_with_controls
     from likewise.session import simulate as run
-    from likewise.session.collection import CollectionHoldings
 
     settings = Settings(shown=shown)
     with opened(where, data) as collection, progress_bar("Searching", "searches") as tell:

@@ -22,9 +22,9 @@ from likewise.cli.common import (
     printable,
     table,
 )
-from likewise.collection import confine
 from likewise.collection.collection import DATA_FOLDER
 from likewise.collection.learn.methods import METHODS
+from likewise.intake import confine
 from likewise.store import Fact
 from likewise.store import backup as backup_
 from likewise.store import doctor as doctor_

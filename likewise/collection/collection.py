@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from likewise.collection import duplicates as duplicates_
-from likewise.collection import exporting, own_vectors, sidecars, visual_words
-from likewise.collection.building import ensure_space
-from likewise.collection.defaults import FEATURES
-from likewise.collection.ingest import LOCAL, UNREACHABLE, IngestReport, ingest
+from likewise.collection import exporting
 from likewise.collection.layouts import Layouts
 from likewise.collection.learn.methods import DEFAULT
 from likewise.collection.learn.models import Modelling
-from likewise.collection.lines import Line, Look, Objects
+from likewise.collection.lines import Line, Look, Objects, visual_words
+from likewise.collection.lines.building import ensure_space
+from likewise.collection.lines.defaults import FEATURES
 from likewise.collection.options import Answer, Crop, Options, Query, make_query
 from likewise.collection.query_pictures import QueryPictures
 from likewise.collection.search import Search
-from likewise.collection.teaching import Teaching
+from likewise.collection.teach import Teaching
 from likewise.collection.text import suggestions
 from likewise.index import ENGINES
+from likewise.intake import own_vectors, sidecars
+from likewise.intake.ingest import LOCAL, UNREACHABLE, IngestReport, ingest
 from likewise.store import Forgotten, Item, Model, Store
 from likewise.types import LOOK, BadInput, NotFound, Progress, QueryRef, check_k
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.collection.decoding import Unreadable, decode
 from likewise.collection.lines.line import View
-from likewise.collection.workers import read_file
+from likewise.intake.decoding import Unreadable, decode
+from likewise.intake.workers import read_file
 from likewise.types import DataProblem, check_k
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.decoding import Unreadable
 from likewise.collection.options import Crop
-from likewise.collection.workers import Describer, Task, read_file
+from likewise.intake.decoding import Unreadable
+from likewise.intake.workers import Describer, Task, read_file
 from likewise.store import Store, as_file, printable
 from likewise.types import BadInput, FloatArray, NotFound, QueryRef
 

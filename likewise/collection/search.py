@@ -22,7 +22,7 @@ from likewise.types import BadInput, Hits, IdArray, Similarity, Surrogate
 
 if TYPE_CHECKING:
     from likewise.collection.learn.models import Modelling
-    from likewise.collection.teaching import Teaching
+    from likewise.collection.teach import Teaching
 
 DEEPER = 5
 """Each list that is fused looks this many times deeper than the answer."""

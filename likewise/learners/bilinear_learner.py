@@ -144,7 +144,7 @@ class BilinearLearner(BaseEstimator):
         dim = self._plain.space.dim
         x = as_matrix(x, dim=dim, name="items")
         q = x if queries is None else as_matrix(queries, dim=dim, name="queries")
-        _check_rows(preferences, len(q), len(x))
+        preferences.check(len(q), len(x))
         marks = taught(x, q, preferences, _references(preferences, references, len(q)))
         self.held_out_: dict[Form | str, Held] = {}
         notes: list[str] = []
@@ -176,7 +176,7 @@ class BilinearLearner(BaseEstimator):
         started = time.perf_counter()
         x = as_matrix(X, dim=old.space.dim, name="items")
         q = x if queries is None else as_matrix(queries, dim=old.space.dim, name="queries")
-        _check_rows(preferences, len(q), len(x))
+        preferences.check(len(q), len(x))
         marks = taught(x, q, preferences, _references(preferences, None, len(q)))
         new = self._learn(marks, [self._form], matrix=False)
         kept = ~(old.references[:, None, :] == marks.queries[None]).all(axis=2).any(axis=1)
@@ -341,20 +341,6 @@ def _references(preferences: Preferences, given: ArrayLike | None, count: int) -
     if len(rows) and not (rows[0] >= 0 and rows[-1] < count):
         raise BadInput(f"Reference queries are rows 0 to {count - 1} of the queries.")
     return rows
-
-
-def _check_rows(preferences: Preferences, queries: int, items: int) -> None:
-    for name, column, most in (
-        ("query", preferences.query, queries),
-        ("better", preferences.better, items),
-        ("worse", preferences.worse, items),
-    ):
-        if len(column) and not (column.min() >= 0 and column.max() < most):
-            raise BadInput(
-                f"Preferences name {name} rows that are not there: they end at {most - 1}."
-            )
-    if not np.isfinite(preferences.weight).all() or (preferences.weight < 0).any():
-        raise BadInput("Weights of preferences must be finite and not negative.")
 
 
 def _scalars(settings: Mapping[str, Any]) -> dict[str, Any]:

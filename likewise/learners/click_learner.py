@@ -118,7 +118,7 @@ class ClickLearner(BaseEstimator):
         """
         began, self.state_ = time.perf_counter(), None
         x, texts = as_matrix(X, dim=self.plain.space.dim, name="picture vectors"), _texts(queries)
-        _check(preferences, texts.shape[0], len(x))
+        preferences.check(texts.shape[0], len(x))
         pairs = _pairs(preferences) if clicks is None else _clicks(clicks, texts.shape[0], len(x))
         notes: list[str] = []
         start = self._start(x, texts, pairs)
@@ -149,7 +149,7 @@ class ClickLearner(BaseEstimator):
         began, old = time.perf_counter(), self.similarity_
         assert isinstance(old, Clicks)
         x, texts = as_matrix(X, dim=self.plain.space.dim, name="picture vectors"), _texts(queries)
-        _check(preferences, texts.shape[0], len(x))
+        preferences.check(texts.shape[0], len(x))
         if texts.shape[1] != old.words:
             raise BadInput("The new texts were read with another vocabulary; fit anew instead.")
         train, held = self._split(preferences)
@@ -254,20 +254,6 @@ def _texts(queries: Any) -> sparse.csr_array:
     if rows.ndim != 2 or not np.isfinite(rows.data).all():
         raise BadInput("The texts must form a sparse matrix of finite numbers, one row each.")
     return rows
-
-
-def _check(preferences: Preferences, queries: int, items: int) -> None:
-    for name, column, below in (
-        ("query", preferences.query, queries),
-        ("better", preferences.better, items),
-        ("worse", preferences.worse, items),
-    ):
-        if len(column) and not (column.min() >= 0 and column.max() < below):
-            raise BadInput(f"{name} of the preferences must name rows from 0 to {below - 1}.")
-    if len(preferences) and not (
-        np.isfinite(preferences.weight).all() and preferences.weight.min() >= 0
-    ):
-        raise BadInput("Weights of preferences must be finite and not negative.")
 
 
 def _pairs(preferences: Preferences) -> tuple[IdArray, IdArray, FloatArray]:

@@ -250,8 +250,7 @@ def _from_preferences(
     queries = np.unique(preferences.query)
     if not len(items):
         return sparse.csr_array((0, m)), np.arange(m), queries
-    if items[-1] >= m or items[0] < 0 or queries[-1] >= n or queries[0] < 0:
-        raise BadInput("The preferences name queries or items that are not in the matrices.")
+    preferences.check(n, m)
     relevance = np.full((len(queries), len(items)), -1.0)
     row = np.searchsorted(queries, preferences.query)
     relevance[row, np.searchsorted(items, preferences.worse)] = 0.0

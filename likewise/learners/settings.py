@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -75,8 +74,7 @@ class Setting:
         return value
 
 
-@cache
-def settings_of(kind: type) -> tuple[Setting, ...]:
+def settings_of(kind: Any) -> tuple[Setting, ...]:
     """The settings that a dataclass declares."""
     hints, out = get_type_hints(kind), []
     for one in fields(kind):
@@ -94,7 +92,7 @@ def settings_of(kind: type) -> tuple[Setting, ...]:
 
 def read_settings(kind: type[S], given: Mapping[str, Any], method: str) -> S:
     """Settings from what a person wrote; one sentence says what there is where it is wrong."""
-    known = {one.name: one for one in settings_of(kind)}  # type: ignore[arg-type]
+    known = {one.name: one for one in settings_of(kind)}
     for name in given:
         if name not in known:
             there = f"its settings are {', '.join(known)}" if known else "it has none"

@@ -78,11 +78,6 @@ class WordTableLearner(BaseEstimator):
         self.plain, self.n, self.bins, self.sharing, self.C = plain, n, bins, sharing, C
         self.lam, self.power, self.share, self.tol, self.seed = lam, power, share, tol, seed
 
-    @property
-    def space(self) -> Words:
-        """Of the words."""
-        return self.plain.space
-
     def fit(self, X: Any, preferences: Preferences, queries: Any = None) -> WordTableLearner:
         """Learn from preferences between rows of ``X``, histograms of words.
 
@@ -97,8 +92,9 @@ class WordTableLearner(BaseEstimator):
         """
         began = time.perf_counter()
         self._check()
-        items = self.space.counts(X)
-        asked = items if queries is None else self.space.counts(queries)
+        items = self.plain.space.counts(X)
+        asked = items if queries is None else self.plain.space.counts(queries)
+        preferences.check(asked.shape[0], items.shape[0])
         notes: list[str] = []
         settings: dict[str, Any] = {"n": self.n or 1, "C": self.C or USUAL}
         if not len(preferences):
@@ -126,14 +122,14 @@ class WordTableLearner(BaseEstimator):
 
     def _check(self) -> None:
         check_learner(self, WordTableSettings)
-        if self.n is not None and not 1 <= self.n <= self.space.levels:
-            raise BadInput(f"n goes from 1 to the space's {self.space.levels}, not {self.n}.")
+        if self.n is not None and not 1 <= self.n <= self.plain.space.levels:
+            raise BadInput(f"n goes from 1 to the space's {self.plain.space.levels}, not {self.n}.")
 
     def _choose(
         self, items: sparse.csr_array, asked: sparse.csr_array, preferences: Preferences
     ) -> dict[str, Any]:
         """N and C that honour most preferences of queries that were held out."""
-        ns = range(1, self.space.levels + 1) if self.n is None else [self.n]
+        ns = range(1, self.plain.space.levels + 1) if self.n is None else [self.n]
         prices = PRICES if self.C is None else [self.C]
         rng = np.random.default_rng(self.seed)
         known = np.unique(preferences.query)
@@ -160,9 +156,9 @@ class WordTableLearner(BaseEstimator):
         n: int,
         C: float,
     ) -> tuple[WordTable, float, float]:
-        bins = frequency_bins(self.space.idf, self.bins)
+        bins = frequency_bins(self.plain.space.idf, self.bins)
         pairs = _Pairs.of(preferences, items.shape[0])
-        args = (self.space, items, asked, pairs)
+        args = (self.plain.space, items, asked, pairs)
         Z = indicators(*args, bins, self.bins, n)
         spread = Z.std(axis=0)
         spread = np.where(spread > 1e-9 * max(spread.max(), 1e-300), spread, np.inf)
@@ -183,7 +179,7 @@ class WordTableLearner(BaseEstimator):
         table = prior + (found.w / spread).reshape(prior.shape)
         if self.sharing == "words":
             return self._own(args, preferences, table, bins, n, C), found.objective, found.gap
-        return WordTable(self.space, table, bins), found.objective, found.gap
+        return WordTable(self.plain.space, table, bins), found.objective, found.gap
 
     def _own(
         self, args: Any, preferences: Preferences, table: FloatArray, bins: IdArray, n: int,
@@ -241,9 +237,6 @@ class _Pairs:
     @classmethod
     def of(cls, preferences: Preferences, items: int) -> _Pairs:
         t = len(preferences)
-        for name, at in (("better", preferences.better), ("worse", preferences.worse)):
-            if t and not 0 <= at.min() <= at.max() < items:
-                raise BadInput(f"A preference names {name} row {at.max()}, but there are {items}.")
         both = np.concatenate([preferences.better, preferences.worse])
         codes = np.tile(preferences.query, 2) * items + both
         unique, place = np.unique(codes, return_inverse=True)

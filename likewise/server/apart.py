@@ -11,7 +11,7 @@ from typing import Any
 from likewise.collection import Collection
 from likewise.collection.layouts import CollectionMap
 from likewise.collection.learn.prepare import Prepared
-from likewise.collection.workers import start_child
+from likewise.intake.workers import start_child
 from likewise.types import DataProblem, LikewiseError
 
 LOOK = 0.1

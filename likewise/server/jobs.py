@@ -15,7 +15,7 @@ from typing import Any
 
 from likewise.collection.learn.methods import DEFAULT, METHODS
 from likewise.collection.learn.models import task_of
-from likewise.collection.visual_words import NAME as VISUAL_WORDS
+from likewise.collection.lines.visual_words import NAME as VISUAL_WORDS
 from likewise.learners.settings import settings_of
 from likewise.server.apart import learn_apart, map_apart
 from likewise.server.events import Hub

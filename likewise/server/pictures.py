@@ -8,8 +8,8 @@ from dataclasses import replace
 from PIL import Image
 
 from likewise.collection import Collection
-from likewise.collection.decoding import Picture, encode_jpeg
-from likewise.collection.workers import Describer, Task, decode_task
+from likewise.intake.decoding import Picture, encode_jpeg
+from likewise.intake.workers import Describer, Task, decode_task
 from likewise.types import BadInput, DataProblem, NotFound
 
 LARGE = "large"

@@ -207,6 +207,7 @@ class ModelOut(BaseModel):
     task: str = Field(description="look or objects: it ranks them; text: it reads text queries")
     active: bool
     made: float
+    space: str
     card: dict[str, Any]
 
 

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from likewise.collection import Collection
+from likewise.collection import Collection, targets
 from likewise.layout.board import side_for
 from likewise.server.schemas import item_out
 from likewise.session import Board, MemoryRounds, Settings, TargetSession
-from likewise.session import collection as glue
 from likewise.session.draft import Draft, fold, standing
 from likewise.store import Round, Session, Step
 from likewise.types import BadInput, QueryRef
@@ -30,7 +29,7 @@ class Searches:
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
         self._records = collection.store.sessions
-        self._holdings = glue.CollectionHoldings(collection)
+        self._holdings = targets.CollectionHoldings(collection)
         self._lock = threading.RLock()
         self._at_hand: OrderedDict[int, TargetSession] = OrderedDict()
 
@@ -53,7 +52,7 @@ class Searches:
             raise BadInput("The chosen picture must be one of those that were shown first.")
         with self._lock:
             self._holdings.hold()
-            search = glue.start(
+            search = targets.start(
                 self._collection,
                 picture=list(pictures) or None,
                 text=text,
@@ -80,7 +79,7 @@ class Searches:
             search = self._at_hand.get(session)
             wanted = self.last_touched(session) if round is None else round
             if search is None:
-                search = glue.resume(self._collection, session, wanted, holdings=self._holdings)
+                search = targets.resume(self._collection, session, wanted, holdings=self._holdings)
             else:
                 search.go_to(wanted)
             self._keep(search)

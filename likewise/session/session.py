@@ -8,6 +8,7 @@ from any round and resuming after a restart are all the same thing, going on fro
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
@@ -17,17 +18,36 @@ import numpy as np
 from likewise.layout.board import arrange, side_for
 from likewise.learners.metric import balanced_scale
 from likewise.session.branch import Branch
-from likewise.session.clock import Clock
-from likewise.session.explain import block_shares, in_words, mean_spread
+from likewise.session.draft import check_moves, ordered
 from likewise.session.holdings import Holdings, Recorded, Rounds, rows_of
 from likewise.session.kept import Kept, inherited
-from likewise.session.learning import Learn, metric_learner, only
-from likewise.session.moves import check_moves, ordered
+from likewise.session.learning import (
+    Learn,
+    block_shares,
+    in_words,
+    mean_spread,
+    metric_learner,
+    only,
+)
 from likewise.session.scan import best_unseen, nearness, unseen
 from likewise.session.settings import Board, Place, Settings
 from likewise.session.start import random_hundred, representatives
 from likewise.session.target_filter import Posterior, TargetFilter, views_of
 from likewise.types import BadInput, FloatArray, IdArray, NotFound, as_vector
+
+
+class Clock:
+    """Seconds of each step, by its name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, step: str) -> None:
+        """The step that began at the last lap (or with the clock) is over."""
+        now = time.perf_counter()
+        self.seconds[step] = now - self._last
+        self._last = now
 
 
 class TargetSession:

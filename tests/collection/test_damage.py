@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import likewise
-from likewise.collection.building import encode_sound
+from likewise.collection.lines.building import encode_sound
 from likewise.datasets import swatches
 from likewise.store import verify
 from tests.collection.conftest import FEATURES

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import likewise
-from likewise.collection import building
+from likewise.collection.lines import building
 from likewise.store import checks
 from likewise.store.files import sha256_of
 from likewise.types import LikewiseError

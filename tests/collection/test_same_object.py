@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import likewise
 from likewise.cli import app
-from likewise.collection import visual_words as words_
+from likewise.collection.lines import visual_words as words_
 from likewise.datasets import swatches
 from likewise.store import Filter
 from likewise.types import BadInput, NotFound, SpaceMismatch

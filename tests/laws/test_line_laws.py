@@ -107,7 +107,7 @@ def test_what_came_and_what_went_since_the_index_was_built(
         monkeypatch.setattr(Collection, "build", lambda self: 0)
         collection.index(processes=1)
         if line == "objects":
-            from likewise.collection import visual_words
+            from likewise.collection.lines import visual_words
 
             visual_words.ensure_words(collection.store)
         view = collection.lines[line].view()

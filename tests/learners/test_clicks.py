@@ -264,8 +264,8 @@ def test_bad_input_is_refused(world, fitted):
         Clicks(world.space, model.wq, np.eye(3), model.wv)
     learner = world.learner()
     for preferences, words in (
-        (Preferences.of([999], [0], [1]), "query of the preferences"),
-        (Preferences.of([0], [9999], [1]), "better of the preferences"),
+        (Preferences.of([999], [0], [1]), "name query rows"),
+        (Preferences.of([0], [9999], [1]), "name better rows"),
         (Preferences.of([0], [0], [1], [-1.0]), "not negative"),
     ):
         with pytest.raises(BadInput, match=words):

@@ -86,7 +86,7 @@ def test_preferences_teach_through_judged_items_only():
     learner.fit(x, Preferences.of(query, better, worse))
     assert learner.report_.queries == 20
     assert learner.score(x, labels) > plain_score(learner, x, labels)
-    with pytest.raises(BadInput, match="not in the matrices"):
+    with pytest.raises(BadInput, match="rows that are not there"):
         learner.fit(x, Preferences.of([0], [0], [len(x)]))
 
 

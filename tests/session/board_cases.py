@@ -8,8 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from likewise.server.target import draft_out
-from likewise.session.draft import Draft, fold
-from likewise.session.moves import ordered
+from likewise.session.draft import Draft, fold, ordered
 
 CASES: list[dict[str, Any]] = json.loads(
     Path(__file__).with_suffix(".json").read_text(encoding="utf-8")

@@ -19,9 +19,8 @@ from likewise.session import (
     simulate_with_controls,
 )
 from likewise.session.controls import at_random
-from likewise.session.explain import in_words
 from likewise.session.kept import inherited
-from likewise.session.learning import Order
+from likewise.session.learning import Order, in_words
 from likewise.session.start import random_hundred, representatives
 from likewise.types import BadInput, NotFound
 

@@ -208,7 +208,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 import numpy as np
 import likewise
-from likewise.collection.building import ensure_space
+from likewise.collection.lines.building import ensure_space
 from likewise.store import Seen
 folder, count = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)

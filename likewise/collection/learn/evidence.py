@@ -19,7 +19,7 @@ from scipy import sparse
 from likewise.collection.learn.changes import changes, curves
 from likewise.collection.learn.guard import HeldOut
 from likewise.collection.lines.line import View
-from likewise.collection.visual_words import weights_shown
+from likewise.collection.lines.visual_words import weights_shown
 from likewise.evaluation import Comparison, Run
 from likewise.judgements import Judgements, PreferenceReport, preferences
 from likewise.learners.word_table import WordTable

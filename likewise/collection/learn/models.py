@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -349,6 +349,14 @@ def _is_finite(similarity: Any, view: View, task: str) -> bool:
         if not np.isfinite(np.abs(numbers).sum()):
             return False
     return True
+
+
+def as_json(model: Model, active: Container[int] = ()) -> dict[str, Any]:
+    """A model with its card, as every surface tells it; ``active`` are numbers of active ones."""
+    return {
+        "id": model.id, "name": model.name, "task": task_of(model), "active": model.id in active,
+        "made": model.made, "space": model.space, "card": dict(model.card),
+    }  # fmt: skip
 
 
 def title(model: Model) -> str:

@@ -62,9 +62,5 @@ def _prepare(method: Method, settings: Any, sources: Sources, name: str) -> Prep
         "seconds": time.perf_counter() - started,
         "time": time.time(),
     }
-    return Prepared(
-        name or method.name,
-        {**arrays, **evidence.arrays()},
-        finite(card),
-        sources.view.space,
-    )
+    arrays |= evidence.arrays()
+    return Prepared(name or method.name, arrays, finite(card), sources.view.space)

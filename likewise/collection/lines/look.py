@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.building import (
+from likewise.collection.lines.building import (
     build_generation,
     current_space,
     encode_items,
@@ -15,9 +15,9 @@ from likewise.collection.building import (
     ensure_space,
 )
 from likewise.collection.lines.line import Line, Part, View
-from likewise.collection.own_vectors import BLOCK as OWN
 from likewise.index import REGISTRY
 from likewise.index.flat import FlatIndex
+from likewise.intake.own_vectors import BLOCK as OWN
 from likewise.learners.plain import Plain
 from likewise.store import Generation
 from likewise.types import (

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from likewise.collection import visual_words
-from likewise.collection.ingest import LOCAL
+from likewise.collection.lines import visual_words
 from likewise.collection.lines.line import Line, Part, View
 from likewise.collection.options import Query, Result
 from likewise.index.inverted import InvertedIndex
+from likewise.intake.ingest import LOCAL
 from likewise.learners.marks import added
 from likewise.learners.word_table import WordTable
 from likewise.store import Generation

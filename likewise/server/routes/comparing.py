@@ -17,7 +17,7 @@ from likewise.collection.learn.changes import curves
 from likewise.collection.learn.guard import finite
 from likewise.server.errors import refusals
 from likewise.server.routes.layouts import OCTETS
-from likewise.server.routes.models import all_active, model_out
+from likewise.server.routes.models import model_out
 from likewise.server.routes.uploads import BODY
 from likewise.server.schemas import Line, ModelName, ModelOut, Strict
 from likewise.server.served import Here, Key
@@ -50,7 +50,7 @@ async def import_(request: Request, here: Here, key: Key = None) -> dict[str, An
 
 def _take(data: bytes, here: Here, key: str | None) -> dict[str, Any]:
     def act() -> dict[str, Any]:
-        return model_out(here.collection.models.take(data), all_active(here))
+        return model_out(here, here.collection.models.take(data))
 
     answer: dict[str, Any] = here.replay.once(key, "import", hashlib.sha256(data).hexdigest(), act)
     here.hub.publish("collection", {"model": answer["id"]})

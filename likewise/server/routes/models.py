@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from likewise.collection.learn.guard import finite
 from likewise.collection.learn.methods import DEFAULT, METHODS
+from likewise.collection.learn.models import as_json as model_json
 from likewise.collection.learn.models import task_of
 from likewise.learners.settings import Setting
 from likewise.server.errors import refusals
@@ -23,41 +24,23 @@ Id = Annotated[int, Path(ge=1, le=10**9)]
 Task = Literal["look", "objects", "text"]
 
 
-def model_out(model: Model, active: set[int]) -> dict[str, Any]:
+def model_out(here: Here, model: Model) -> dict[str, Any]:
     """A model as JSON values; numbers that JSON does not know become null."""
-    card = finite(json.loads(json.dumps(dict(model.card), default=str)))
-    return {
-        "id": model.id,
-        "name": model.name,
-        "task": task_of(model),
-        "active": model.id in active,
-        "made": model.made,
-        "card": card,
-    }
-
-
-def active_id(here: Here, task: str) -> int | None:
-    """The number of the active model of a task, None for none."""
-    active = here.collection.models.active(task)
-    return None if active is None else active.id
-
-
-def all_active(here: Here) -> set[int]:
-    """Numbers of the models that are active for any task."""
-    return set(here.collection.models.all_active().values())
+    active = here.collection.models.all_active().values()
+    text = json.dumps(finite(model_json(model, active)), default=str)
+    return dict(json.loads(text))
 
 
 @router.get("/models", response_model=list[ModelOut])
 def models(here: Here) -> list[dict[str, Any]]:
     """Every model, newest first."""
-    active = all_active(here)
-    return [model_out(m, active) for m in reversed(here.collection.models.all())]
+    return [model_out(here, m) for m in reversed(here.collection.models.all())]
 
 
 @router.get("/models/{model}", response_model=ModelOut)
 def model(model: Id, here: Here) -> dict[str, Any]:
     """One model with its card: how it was made, and what the guard said."""
-    return model_out(here.collection.models.get(model), all_active(here))
+    return model_out(here, here.collection.models.get(model))
 
 
 class MethodOut(BaseModel):
@@ -122,7 +105,7 @@ def activate(model: Id, asked: ActivateIn, here: Here, key: Key = None) -> dict[
     task = task_of(here.collection.models.get(model))
 
     def act() -> dict[str, Any]:
-        before = active_id(here, task)
+        before = here.collection.models.all_active().get(task)
         done = here.collection.models.activate(model, person=asked.person, force=asked.force)
         return {"model": done.model, "previous": before}
 
@@ -143,7 +126,7 @@ def rollback(asked: RollbackIn, here: Here, key: Key = None) -> dict[str, Any]:
     """Go back to what ranked before."""
 
     def act() -> dict[str, Any]:
-        before = active_id(here, asked.task)
+        before = here.collection.models.all_active().get(asked.task)
         done = here.collection.models.rollback(person=asked.person, task=asked.task)
         return {"model": done.model, "previous": before}
 

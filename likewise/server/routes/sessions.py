@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
+from likewise.collection.targets import teach_others
 from likewise.server.errors import refusals
 from likewise.server.routes.items import no_formula
 from likewise.server.schemas import BIGGEST, item_out
@@ -35,7 +36,6 @@ from likewise.server.target_schemas import (
     StepIn,
 )
 from likewise.session import TargetSession
-from likewise.session.collection import teach_others
 from likewise.types import BadInput
 
 router = APIRouter(tags=["target"], responses=refusals())

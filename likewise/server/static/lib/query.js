@@ -53,21 +53,24 @@ export function toParams(query) {
   return params;
 }
 
+// First results of a same-object search whose geometry is checked.
+const CHECKED = 20;
+
 export const blank = { text: "", examples: [], tags: [] };
 export const likeItem = (item) => ({ ...blank, examples: [{ item, weight: 1 }] });
 export const likeUpload = (upload) => ({ ...blank, examples: [{ upload, weight: 1 }] });
 export const isEmpty = (query) => !query.text.trim() && !query.examples.length;
 export const canJudge = (query) => query.text.trim() || query.examples.some((e) => e.weight > 0);
 
-// What judgements are about: the pictures and words alone.
-export const asked = (query) => ({ text: query.text, examples: query.examples });
+// What judgements are about: the pictures and words, and what is searched.
+export const asked = (query) => ({ text: query.text, examples: query.examples, line: query.same ? "objects" : "look" });
 
 export const request = (query, model) => ({
   ...asked(query),
   k: query.k,
   model: model || null,
-  collapse: query.fold,
-  same_object: query.same,
+  fold: query.fold,
+  check: query.same ? Math.min(query.k || CHECKED, CHECKED) : 0,
   filter: { tags: query.tags, folder: query.folder || null },
 });
 

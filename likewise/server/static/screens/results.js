@@ -96,7 +96,7 @@ function Rests({ answer, loading, heading }) {
   const parts = [
     plural(answer.results.length, "result"),
     `model ${answer.model}`,
-    answer.words_model && `words read by ${answer.words_model}`,
+    answer.reader && `words read by ${answer.reader}`,
     `index ${answer.generation}`,
     answer.marks > 0 && `shaped by ${plural(answer.marks, "mark")} on this query`,
     `${Math.max(1, Math.round(1000 * answer.seconds))} ms`,

@@ -1,7 +1,7 @@
 """What a child process does: read files, decode them, compute their features, and say so.
 
 While it decodes it may take a little memory only; before it touches anything that came from
-elsewhere it gives up writing and the network, see :mod:`likewise.collection.confine`.
+elsewhere it gives up writing and the network, see :mod:`likewise.intake.confine`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.confine import confine
-from likewise.collection.decoding import Picture, Unreadable, crop_pixels, decode
+from likewise.intake.confine import confine
+from likewise.intake.decoding import Picture, Unreadable, crop_pixels, decode
 
 MEMORY = 1 << 30
 """Most memory that decoding one file may add to a child."""
@@ -60,9 +60,9 @@ Decoder = Callable[[Task, bool], Picture]
 
 
 _PLAIN = {
-    "likewise.collection.child.Outcome",
-    "likewise.collection.decoding.Picture",
-    "likewise.collection.metadata.Metadata",
+    "likewise.intake.child.Outcome",
+    "likewise.intake.decoding.Picture",
+    "likewise.intake.metadata.Metadata",
     "numpy.ndarray",
     "numpy.dtype",
     "numpy._core.multiarray._reconstruct",

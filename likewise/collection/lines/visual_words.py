@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from likewise.collection.ingest import COMMIT_EVERY, LOCAL, kept_as
-from likewise.collection.workers import Task, describe
+from likewise.intake.ingest import COMMIT_EVERY, LOCAL, kept_as
+from likewise.intake.workers import Task, describe
 from likewise.learners.word_table import WordTable
 from likewise.spaces import Words
 from likewise.store import Store

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from likewise.collection.decoding import Unreadable
-from likewise.collection.scanning import Scan, scan
-from likewise.collection.workers import Outcome, Task, describe, read_file
+from likewise.intake.decoding import Unreadable
+from likewise.intake.scanning import Scan, scan
+from likewise.intake.workers import Outcome, Task, describe, read_file
 from likewise.store import Comparison, Pending, Result, Seen, Store, Text
 from likewise.types import DataProblem, Progress
 

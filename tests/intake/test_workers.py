@@ -20,11 +20,11 @@ import pytest
 from PIL import Image
 
 import likewise
-from likewise.collection import child, confine, workers
-from likewise.collection.decoding import Unreadable, decode
-from likewise.collection.workers import Describer, Task, describe, read_file
 from likewise.datasets import swatches
 from likewise.features import REGISTRY, feature_set
+from likewise.intake import child, confine, workers
+from likewise.intake.decoding import Unreadable, decode
+from likewise.intake.workers import Describer, Task, describe, read_file
 from likewise.types import DataProblem
 from tests.collection.test_decoding import photo, png_header, saved
 

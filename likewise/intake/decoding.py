@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
 
-from likewise.collection.metadata import Metadata, read_metadata
+from likewise.intake.metadata import Metadata, read_metadata
 
 FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "AVIF", "BMP", "DIB", "TIFF", "HEIF")
 """Pillow's names of what is opened at all; AVIF where Pillow has it, HEIF with the extra."""

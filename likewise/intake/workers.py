@@ -24,7 +24,7 @@ from queue import Empty, SimpleQueue
 from types import ModuleType
 from typing import Any
 
-from likewise.collection.child import (
+from likewise.intake.child import (
     COMPUTES,
     DIED,
     STARTS,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from likewise.collection.defaults import spec_of, weights_of
+from likewise.collection.lines.defaults import spec_of, weights_of
 from likewise.index import REGISTRY
 from likewise.learners.plain import Plain
 from likewise.spaces import SPACES, Blocks

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 import likewise
-from likewise.collection import scanning
 from likewise.datasets import swatches
+from likewise.intake import scanning
 from likewise.types import DataProblem
 
 

@@ -1,0 +1,1 @@
+"""Files into the store: scan, decode and describe in child processes, commit in batches."""
