@@ -73,7 +73,7 @@ def _check(folder: Path, known: set[str], row: dict[str, Any], seed: int) -> Non
         paths = {i.file for i in collection.store.items.many(ids.tolist())}
         row["lost"] += len(known - paths)
         known |= paths
-        if not len(ids) or snapshot.plain is None:
+        if not len(ids):
             return
         rng = np.random.default_rng(seed)
         for at in rng.integers(0, len(ids), PROBES).tolist():

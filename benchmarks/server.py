@@ -67,8 +67,8 @@ def make_collection(folder: Path, items: int, seed: int) -> None:
             query = collection.query(item)
             near = collection.ask(query, k=10).ids.tolist()
             far = [int(i) for i in rng.integers(1, items + 1, 10) if i != item]
-            collection.teaching.mark(query, near[::2], True)
-            collection.teaching.mark(query, [i for i in dict.fromkeys(far) if i not in near], False)
+            collection.mark(query, near[::2], True)
+            collection.mark(query, [i for i in dict.fromkeys(far) if i not in near], False)
 
 
 @contextlib.contextmanager

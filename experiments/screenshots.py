@@ -64,7 +64,7 @@ def made(folder: Path, count: int, report: Report) -> SwatchSet:
             shown = collection.ask(query, k=25, fold=False).paths
             for right in (True, False):
                 marked = [p for p in shown if p != name and (motif[p] == motif[name]) == right]
-                collection.teaching.mark(query, marked, right, person="Ada", source="web")
+                collection.mark(query, marked, right, person="Ada", source="web")
         collection.learn(name="motif by marks", force=True)
         collection.learn("top-precision", name="what comes first", activate=False)
     return drawn

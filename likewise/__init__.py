@@ -4,7 +4,7 @@ import likewise
 
 with likewise.open("Pictures", create=True) as collection:
     collection.index()
-    ids, scores = collection.search("beach.jpg", k=10)
+    found = collection.search("beach.jpg", k=10)
 """
 
 from __future__ import annotations

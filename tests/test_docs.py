@@ -126,3 +126,10 @@ def test_readme_has_exactly_two_setup_commands():
     readme = TEXT[ROOT / "README.md"]
     commands = re.findall(r"^    (scripts/\w+)", readme, re.M)
     assert commands == ["scripts/demo", "scripts/test"]
+
+
+def test_the_house_page_names_files_that_are_there():
+    text = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(likewise/[\w/]+\.py)`", text))
+    assert len(named) > 30
+    assert not [name for name in named if not (ROOT / name).is_file()]

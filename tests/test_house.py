@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,8 @@ import likewise
 PACKAGE = Path(__file__).resolve().parent.parent / "likewise"
 ROOMS = [
     {"types", "solvers"},
-    {"spaces"},
+    {"spaces", "open_files"},
+    {"files"},
     {"features", "judgements", "learners", "index", "store", "layout", "evaluation", "datasets"},
     {"intake", "session"},
     {"collection"},
@@ -168,3 +170,44 @@ def test_a_search_starts_without_what_only_other_work_needs(tmp_path):
     assert "likewise" in loaded, done.stderr
     late = {"cv2", "fastapi", "matplotlib", "onnxruntime", "pandas", "pyarrow", "sklearn"}
     assert not loaded & late
+
+
+def trees(*rooms: str) -> list[tuple[Path, ast.AST]]:
+    """Syntax trees of the files of some rooms (of all where none is named)."""
+    return [
+        (path, ast.parse(path.read_text(encoding="utf-8")))
+        for path in files()
+        if not rooms or room_of(path) in rooms
+    ]
+
+
+def test_what_stands_above_the_collection_never_sees_the_store():
+    wrong = []
+    for path, tree in trees("cli", "server", "session"):
+        seen = any(isinstance(n, ast.Attribute) and n.attr == "store" for n in ast.walk(tree))
+        if seen or any(name.startswith("likewise.store") for name in imported(path)):
+            wrong.append(str(path.relative_to(PACKAGE)))
+    assert not wrong, "ask the collection instead: " + ", ".join(wrong)
+
+
+SQL = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|PRAGMA|CREATE TABLE)\s+[A-Za-z]")
+
+
+def test_sql_stays_in_the_store():
+    wrong = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path, tree in trees()
+        if room_of(path) != "store"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value)
+    ]
+    assert not wrong, f"these belong into the store: {wrong}"
+
+
+@pytest.mark.parametrize("room", ["collection", "intake", "session"])
+def test_a_folder_can_be_kept_in_the_head(room):
+    for folder in {path.parent for path in files() if room_of(path) == room}:
+        own = [p for p in folder.glob("*.py") if p.stem != "__init__"]
+        lines = sum(len(p.read_text(encoding="utf-8").splitlines()) for p in own)
+        assert len(own) <= 13, f"{folder.name} has {len(own)} files; make a room of some"
+        assert lines <= 2_200, f"{folder.name} has {lines:,} lines; make a room of some"

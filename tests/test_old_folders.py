@@ -18,7 +18,6 @@ import pytest
 from PIL import Image
 
 import likewise
-from likewise.collection import targets
 from likewise.collection.learn.methods import METHODS, SLOTS
 from likewise.datasets import swatches
 from likewise.store import Filter
@@ -107,7 +106,7 @@ def test_what_was_said_and_learned_is_all_there(opened: Path) -> None:
 def test_a_half_finished_target_search_goes_on(folder: Path) -> None:
     told = TOLD["target"]
     with likewise.open(folder / "pictures", write=True) as collection:
-        search = targets.resume(collection, told["number"])
+        search = collection.targets.resume(told["number"])
         assert list(search.board.shown) == told["shown"]
         board = search.next(told["shown"][0], moved=told["shown"][1:4])
         assert list(board.shown) == told["after"]

@@ -8,7 +8,7 @@ import typer
 
 import likewise
 from likewise.cli import judging, labelling, modelling, pictures, serving, sessions, upkeep
-from likewise.store.open_files import raise_limit
+from likewise.open_files import raise_limit
 
 app = typer.Typer(
     name="likewise",

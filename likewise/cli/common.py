@@ -16,7 +16,7 @@ import typer
 import likewise
 from likewise.collection import Collection
 from likewise.collection.collection import DATA_FOLDER
-from likewise.store.open_files import TOO_MANY, too_many
+from likewise.open_files import TOO_MANY, too_many
 from likewise.types import Busy, DataProblem, LikewiseError, NotFound, Progress
 
 OK, SOME_FAILED, USAGE, DATA = 0, 1, 2, 3

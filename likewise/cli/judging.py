@@ -56,7 +56,7 @@ def mark(
         records: list[int] = []
         for items, value in ((relevant or [], True), (irrelevant or [], False)):
             if items:
-                records += collection.teaching.mark(
+                records += collection.mark(
                     asked, [item_or_file(i) for i in items], value, person=person, source="cli"
                 )
     if as_json:
@@ -151,7 +151,7 @@ def list_(
     Example: likewise judgements list --last 50
     """
     with opened(where, data) as collection:
-        records = list(collection.store.judgements.records(undone=True))[-last:]
+        records = list(collection.log.records(undone=True))[-last:]
     if as_json:
         emit([{"id": r.id, "undone": r.undone, "judgement": r.judgement} for r in records])
         return
@@ -176,7 +176,7 @@ def undo(
     Example: likewise judgements undo 12
     """
     with opened(where, data, write=True) as collection:
-        number = collection.teaching.undo(record, source="cli")
+        number = collection.undo(record, source="cli")
     if as_json:
         emit({"undone": number})
     else:

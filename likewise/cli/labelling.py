@@ -48,14 +48,12 @@ def label(
             while reply not in ("y", "n", "s", "q"):
                 reply = typer.prompt(f"[{place}/{len(candidates)}] {name}  y/n/s/u/q").strip()[:1]
                 if reply == "u" and done:
-                    collection.teaching.undo(done.pop(), person=person, source="cli")
+                    collection.undo(done.pop(), person=person, source="cli")
                     typer.echo("Undone.")
             if reply == "q":
                 break
             if reply in ("y", "n"):
-                done += collection.teaching.mark(
-                    asked, [item], reply == "y", person=person, source="cli"
-                )
+                done += collection.mark(asked, [item], reply == "y", person=person, source="cli")
     if as_json:
         emit({"records": done})
     else:
@@ -80,7 +78,7 @@ def folders(
     with opened(where, data, write=True) as collection:
         ids = collection.look.view().ids
         classes: dict[str, list[int]] = defaultdict(list)
-        for item in collection.store.items.many(ids.tolist()):
+        for item in collection.items.many(ids.tolist()):
             classes[str(PurePosixPath(item.file).parent)].append(item.id)
         if len(classes) < 2:
             raise BadInput("Class folders mean at least two folders with pictures in them.")
@@ -91,9 +89,7 @@ def folders(
                 same = [i for i in rng.permutation(members).tolist() if i != query][: marks // 2]
                 rest = rng.permutation(others)[: marks - len(same)].tolist()
                 for items, relevant in ((same, True), (rest, False)):
-                    written += len(
-                        collection.teaching.mark(asked, items, relevant, source="folders")
-                    )
+                    written += len(collection.mark(asked, items, relevant, source="folders"))
     if as_json:
         emit({"written": written})
     else:

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
+from likewise.collection import Model
 from likewise.collection.learn.methods import METHODS, SLOTS
 from likewise.collection.learn.models import as_json as model_json
 from likewise.collection.learn.models import task_of
-from likewise.learners.settings import Setting, from_text, settings_of
-from likewise.store import Model
+from likewise.learners.settings import from_text, settings_of
 from likewise.types import BadInput
 
 models_app = typer.Typer(no_args_is_help=True, help="List, compare and switch models.")
@@ -83,17 +83,13 @@ def methods(as_json: AsJson = False) -> None:
         brought = f" (from the package {method.package})" if method.package else ""
         typer.echo(f"{method.name}: {method.title}{brought}")
         typer.echo(f"  {method.help}")
-        rows = [[s.name, _default(s), s.takes, s.help] for s in settings_of(method.settings)]
-        if rows:
-            table("", ["  --set", "default", "takes", ""], [["  " + r[0], *r[1:]] for r in rows])
+        rows = [
+            [s.name, str(s.default).lower(), s.takes, s.help] for s in settings_of(method.settings)
+        ]
+        table("", ["--set", "default", "takes", ""], rows)
         typer.echo("")
     for sentence in METHODS.problems:
         typer.echo(sentence, err=True)
-
-
-def _default(setting: Setting) -> str:
-    words = {"None": "none", "True": "yes", "False": "no"}
-    return words.get(str(setting.default), str(setting.default))
 
 
 def show_card(model: Model) -> None:

@@ -21,9 +21,8 @@ from likewise.cli.common import (
     progress_bar,
     table,
 )
-from likewise.collection import Answer, Collection
+from likewise.collection import Answer, Collection, Filter
 from likewise.collection.options import Crop
-from likewise.store import Filter
 from likewise.types import LOOK, BadInput, Busy
 
 
@@ -213,7 +212,7 @@ def log_click(
         with opened(where, data, write=True) as collection:
             shown = [item_or_file(p) for p in pictures]
             query = collection.query(shown, text, crop=crop, line=line)
-            collection.teaching.click(query, item, source="cli", position=place)
+            collection.click(query, item, source="cli", position=place)
     except Busy as error:
         typer.echo(f"The click was not kept: {error}", err=True)
 

@@ -14,7 +14,7 @@ import typer
 import likewise
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors
 from likewise.collection import Collection
-from likewise.store.files import remove_file, write_file
+from likewise.files import remove_file, write_file
 
 Host = Annotated[str, typer.Option(help="Where to listen; other machines need a password.")]
 Port = Annotated[
@@ -103,7 +103,7 @@ def run(collection: Collection, as_json: bool, browser: bool, **settings: Any) -
     """Serve until somebody stops it; print the address, and open it where that was asked."""
     from likewise.server import serve as serving  # the web framework is needed here only
 
-    door = collection.store.folder / "open.html"
+    door = collection.data / "open.html"
 
     def ready(address: str) -> None:
         if as_json:

@@ -43,12 +43,10 @@ def start(
 
     Example: likewise session start --text "beach" -n 20
     """
-    from likewise.collection import targets
     from likewise.session import Settings
 
     with opened(where, data, write=True) as collection:
-        search = targets.start(
-            collection,
+        search = collection.targets.start(
             picture=item_or_file(picture) if picture else None,
             text=text,
             random=random,
@@ -89,13 +87,11 @@ def next_(
 
     Example: likewise session next 3 -q 120 -o 77,15,9
     """
-    from likewise.collection import targets
-
     moved, discarded, pinned = _numbers(order), _numbers(discard), _numbers(pin)
     if another and (query is not None or moved or discarded or pinned):
         raise BadInput("--another takes no query and no moves; it shows a hundred at random.")
     with opened(where, data, write=True) as collection:
-        search = targets.resume(collection, session, round)
+        search = collection.targets.resume(session, round)
         if another:
             search.another_hundred()
         else:
@@ -128,15 +124,13 @@ def finish(
 
     Example: likewise session finish 3 --found 120 --keep
     """
-    from likewise.collection import targets
-
     with opened(where, data, write=True) as collection:
-        search = targets.resume(collection, session)
+        search = collection.targets.resume(session)
         if found is None:
             search.give_up(keep=keep)
         else:
             search.found(found, keep=keep)
-        written = targets.teach_others(collection, search) if keep else 0
+        written = collection.targets.teach_others(search) if keep else 0
     if as_json:
         emit({"session": session, "found": found, "kept": keep, "orderings": written})
     else:
@@ -145,7 +139,7 @@ def finish(
 
 def _show(collection: Any, search: Any, as_json: bool) -> None:
     board = search.board
-    items = {i.id: i.file for i in collection.store.items.many(board.shown)}
+    items = {i.id: i.file for i in collection.items.many(board.shown)}
     if as_json:
         emit(
             {
@@ -179,7 +173,7 @@ def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> No
     Example: likewise session list
     """
     with opened(where, data) as collection:
-        found = collection.store.sessions.all()
+        found = collection.sessions.all()
     if as_json:
         emit([{"id": s.id, "state": s.state, "person": s.person, "started": s.started,
                "outcome": dict(s.outcome)} for s in found])  # fmt: skip
@@ -209,8 +203,8 @@ def show(
     import csv
 
     with opened(where, data) as collection:
-        collection.store.sessions.get(session)
-        rounds = collection.store.sessions.rounds(session)
+        collection.sessions.get(session)
+        rounds = collection.sessions.rounds(session)
     if times is not None:
         with open(times, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
@@ -252,14 +246,13 @@ def simulate(
 
     Example: likewise session simulate --block colour --mistakes 0.3 --controls
     """
-    from likewise.collection.targets import CollectionHoldings
     from likewise.evaluation.users import SimulatedUser, share_found
     from likewise.session import Settings, simulate_with_controls
     from likewise.session import simulate as run
 
     settings = Settings(shown=shown)
     with opened(where, data) as collection, progress_bar("Searching", "searches") as tell:
-        holdings = CollectionHoldings(collection)
+        holdings = collection.targets.holdings()
         view, ideal = _judged_by(holdings, block)
         person = SimulatedUser(view, mistakes=mistakes, jitter=jitter, moves=moves)
         if controls:

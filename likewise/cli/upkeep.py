@@ -22,14 +22,14 @@ from likewise.cli.common import (
     printable,
     table,
 )
+from likewise.collection import Fact
+from likewise.collection import backup as backup_
+from likewise.collection import doctor as doctor_
+from likewise.collection import restore as restore_
+from likewise.collection import verify as verify_
 from likewise.collection.collection import DATA_FOLDER
 from likewise.collection.learn.methods import METHODS
 from likewise.intake import confine
-from likewise.store import Fact
-from likewise.store import backup as backup_
-from likewise.store import doctor as doctor_
-from likewise.store import restore as restore_
-from likewise.store import verify as verify_
 
 
 def _data(where: Path | None, data: Path | None) -> Path:

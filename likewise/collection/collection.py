@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from likewise.collection import duplicates as duplicates_
 from likewise.collection import exporting
@@ -23,8 +25,11 @@ from likewise.collection.text import suggestions
 from likewise.index import ENGINES
 from likewise.intake import own_vectors, sidecars
 from likewise.intake.ingest import LOCAL, UNREACHABLE, IngestReport, ingest
-from likewise.store import Forgotten, Item, Model, Store
+from likewise.store import Described, Forgotten, Item, Model, Store
 from likewise.types import LOOK, BadInput, NotFound, Progress, QueryRef, check_k
+
+if TYPE_CHECKING:
+    from likewise.collection.targets import Targets
 
 DATA_FOLDER = ".likewise"
 FIRST_SPACE = 500
@@ -38,12 +43,13 @@ class Collection:
 
     Attributes
     ----------
-    folder
-        Where the pictures are; they are only ever read.
-    store
-        The data folder: the record of all that is known.
+    folder, data
+        Where the pictures are, which are only ever read; and the data folder.
+    items, texts, log, jobs, sessions, uploads, thumbnails
+        Parts of the record: items; tags and captions; judgements; long work; target searches;
+        query pictures; small pictures.
     teaching
-        Judgements: mark, click, order, undo, import, export.
+        Judgements: what was said of a query; import and export.
     models
         List, compare, activate, roll back, export, import.
     look, objects
@@ -53,7 +59,10 @@ class Collection:
     """
 
     def __init__(self, folder: Path, store: Store) -> None:
-        self.folder, self.store = folder, store
+        self.folder, self.store, self.data = folder, store, store.folder
+        self.items, self.texts, self.log = store.items, store.texts, store.judgements
+        self.jobs, self.sessions = store.jobs, store.sessions
+        self.uploads, self.thumbnails = store.uploads, store.thumbnails
         self.pictures = QueryPictures(store, os.fsencode(folder))
         self.look, self.objects = Look(store, self.pictures), Objects(store, self.pictures)
         self.lines: dict[str, Line] = {line.name: line for line in (self.look, self.objects)}
@@ -94,6 +103,15 @@ class Collection:
             raise NotFound(f"{root} is not indexed yet; run: likewise index {root}")
         store = Store.open(place, write=write or create, create=create)
         return cls(root, store)
+
+    @classmethod
+    def of(cls, opened: Collection) -> Self:
+        """The collection that another one has opened, as one of this class."""
+        return cls(opened.folder, opened.store)
+
+    def transaction(self) -> contextlib.AbstractContextManager[Any]:
+        """All or nothing: what is written in this block is on the disk when it has been left."""
+        return self.store.transaction()
 
     def close(self) -> None:
         """Let the next writer in."""
@@ -204,9 +222,10 @@ class Collection:
     def build(self) -> int:
         """Build the indexes anew where something changed; gives the look's generation."""
         self._features(None)
-        self.store.segments.merge()
-        self.store.segments.without_damage(self.objects.build)
-        return int(self.store.segments.without_damage(self.look.build))
+        number = 0
+        for work in (self.store.segments.merge, self.objects.build, self.look.build):
+            number = self.store.segments.without_damage(work)
+        return number
 
     # -- search ------------------------------------------------------------------
 
@@ -286,6 +305,70 @@ class Collection:
         """
         reader = self.models.reader(None, self.look.view())
         return [] if reader is None else suggestions(self.store, reader, text, check_k(k))
+
+    # -- teaching ------------------------------------------------------------------
+
+    def mark(
+        self,
+        query: Any,
+        items: Sequence[int | str],
+        relevant: bool = True,
+        *,
+        text: str = "",
+        line: str = LOOK,
+        **how: Any,
+    ) -> list[int]:
+        """Say that items are, or are not, what a query wants; gives the records' numbers.
+
+        Parameters
+        ----------
+        query
+            What :meth:`query` made, or the pictures that :meth:`search` takes.
+        text, line
+            As in :meth:`search`, where ``query`` is pictures.
+        how
+            ``person``, ``source``, ``keys`` (one per item: what was sent twice counts once)
+            and ``positions`` (places among the results, from 1).
+        """
+        return self.teaching.mark(self._asked(query, text, line), items, relevant, **how)
+
+    def click(
+        self, query: Any, item: int | str, *, text: str = "", line: str = LOOK, **how: Any
+    ) -> int:
+        """Say that an item was chosen for a query; see :meth:`mark`."""
+        return self.teaching.click(self._asked(query, text, line), item, **how)
+
+    def order(
+        self, query: Any, items: Sequence[int | str], *, text: str = "", line: str = LOOK,
+        **how: Any,
+    ) -> int:  # fmt: skip
+        """Say that items are, in this order, nearer to what a query wants; see :meth:`mark`."""
+        return self.teaching.order(self._asked(query, text, line), items, **how)
+
+    def undo(self, record: int | None = None, **who: Any) -> int:
+        """Take a judgement back: the one of this number, or the last that counts."""
+        return self.teaching.undo(record, **who)
+
+    def _asked(self, query: Any, text: str, line: str) -> Query:
+        return query if isinstance(query, Query) else self.query(query, text, line=line)
+
+    def tag(
+        self, items: Iterable[int | str], *, add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> None:
+        """Give tags to items, or take them away."""
+        ids = [self.item(which).id for which in items]
+        with self.transaction():
+            if add:
+                self.texts.describe([Described(item, tags=list(add)) for item in ids])
+            if remove:
+                self.texts.untag(ids, list(remove))
+
+    @cached_property
+    def targets(self) -> Targets:
+        """Searches for one picture by arranging others: start, resume, let them teach."""
+        from likewise.collection.targets import Targets  # heavy: not for an ordinary search
+
+        return Targets(self)
 
     # -- learning ----------------------------------------------------------------
 

@@ -100,7 +100,7 @@ class Search:
         """The surrogate of a query: its pictures, what was taught, its marks, its text."""
         line = self._line(query)
         view = line.view(checked=False)
-        if not len(view) and not query.has_pictures:  # full text needs no vectors
+        if not view.space and (line.may_be_empty or not query.has_pictures):
             return Understood(query, line, view, None, "plain", (), 0, None)
         similarity, model = self._models.serving(options.model, view)
         stages: list[tuple[str, Surrogate]] = []

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.collection import Collection
 from likewise.collection.lines import View
 from likewise.session.holdings import Rounds
 from likewise.session.kept import kept_metrics
 from likewise.session.session import TargetSession
 from likewise.session.settings import Settings
 from likewise.types import FloatArray, IdArray, NotFound, QueryRef
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
 
 
 class CollectionHoldings:
@@ -58,80 +60,91 @@ class CollectionHoldings:
         return slices
 
 
-def start(
-    collection: Collection,
-    *,
-    picture: Any = None,
-    text: str = "",
-    first: Sequence[int] | None = None,
-    random: bool = False,
-    settings: Settings | None = None,
-    person: str = "",
-    seed: int = 0,
-    origin: Mapping[str, Any] | None = None,
-    holdings: CollectionHoldings | None = None,
-    rounds: Rounds | None = None,
-) -> TargetSession:
-    """Begin a target search from representatives, pictures, words, or a random hundred.
+class Targets:
+    """Searches for one picture, by arranging others: begin, go on, let them teach."""
 
-    Several pictures make one query, their mean; ``first`` are ids to show first, for instance
-    a list of results.  Kept sessions near the beginning lend their metric.  ``rounds`` is
-    where it is written down, the collection's own record unless given.
-    """
-    held = holdings or CollectionHoldings(collection)
-    query, vector = None, None
-    pictures = picture if isinstance(picture, list) else [] if picture is None else [picture]
-    refs: list[QueryRef] = [collection.pictures.locate(one) for one in pictures]
-    if len(refs) == 1 and refs[0].kind == "item" and refs[0].crop is None:
-        query = collection.store.items.find(refs[0].value).id
-    elif refs:
-        view = collection.look.view()
-        vector = np.mean([collection.look.query(ref, view) for ref in refs], axis=0)
-    elif text and first is None:
-        shown = (settings or Settings()).shown
-        first = collection.search(text=text, k=shown).ids.tolist()
-        if not first:
-            raise NotFound(f"Nothing is found for {text!r}; begin with other words or a picture.")
-    return TargetSession.start(
-        held,
-        rounds or collection.store.sessions,
-        settings,
-        query=query,
-        vector=vector,
-        first=first,
-        begin="random" if random else "representatives",
-        kept=kept_metrics(collection.store.sessions, held),
-        person=person,
-        seed=seed,
-        origin=origin,
-    )
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self.records = collection.sessions
 
+    def holdings(self) -> CollectionHoldings:
+        """The findable items, for a session that is not written down."""
+        return CollectionHoldings(self._collection)
 
-def resume(
-    collection: Collection,
-    session: int,
-    round: int | None = None,
-    *,
-    holdings: CollectionHoldings | None = None,
-) -> TargetSession:
-    """Go on with a session, from its latest round or from another one."""
-    return TargetSession.resume(
-        holdings or CollectionHoldings(collection), collection.store.sessions, session, round=round
-    )
+    def start(
+        self,
+        *,
+        picture: Any = None,
+        text: str = "",
+        first: Sequence[int] | None = None,
+        random: bool = False,
+        settings: Settings | None = None,
+        person: str = "",
+        seed: int = 0,
+        origin: Mapping[str, Any] | None = None,
+        holdings: CollectionHoldings | None = None,
+        rounds: Rounds | None = None,
+    ) -> TargetSession:
+        """Begin a target search from representatives, pictures, words, or a random hundred.
 
+        Several pictures make one query, their mean; ``first`` are ids to show first, for instance
+        a list of results.  Kept sessions near the beginning lend their metric.  ``rounds`` is
+        where it is written down, the collection's own record unless given.
+        """
+        collection = self._collection
+        held = holdings or CollectionHoldings(collection)
+        query, vector = None, None
+        pictures = picture if isinstance(picture, list) else [] if picture is None else [picture]
+        refs: list[QueryRef] = [collection.pictures.locate(one) for one in pictures]
+        if len(refs) == 1 and refs[0].kind == "item" and refs[0].crop is None:
+            query = collection.items.find(refs[0].value).id
+        elif refs:
+            view = collection.look.view()
+            vector = np.mean([collection.look.query(ref, view) for ref in refs], axis=0)
+        elif text and first is None:
+            shown = (settings or Settings()).shown
+            first = collection.search(text=text, k=shown).ids.tolist()
+            if not first:
+                raise NotFound(
+                    f"Nothing is found for {text!r}; begin with other words or a picture."
+                )
+        return TargetSession.start(
+            held,
+            rounds or self.records,
+            settings,
+            query=query,
+            vector=vector,
+            first=first,
+            begin="random" if random else "representatives",
+            kept=kept_metrics(self.records, held),
+            person=person,
+            seed=seed,
+            origin=origin,
+        )
 
-def teach_others(collection: Collection, search: TargetSession, *, person: str = "") -> int:
-    """Write a kept session's orderings down as judgements; gives how many."""
-    written = 0
-    said = [(query, items) for query, items in search.orderings() if query is not None]
-    named = {int(item) for query, items in said for item in (query, *items)}
-    known = {item.id for item in collection.store.items.many(named)}  # some may be forgotten
-    for query, listed in said:
-        items = [item for item in listed if int(item) in known]
-        if len(items) >= 2 and query in known:
-            collection.teaching.order(
-                collection.query(int(query)), [int(i) for i in items], person=person,
-                source=f"session {search.number}",
-            )  # fmt: skip
-            written += 1
-    return written
+    def resume(
+        self,
+        session: int,
+        round: int | None = None,
+        *,
+        holdings: CollectionHoldings | None = None,
+    ) -> TargetSession:
+        """Go on with a session, from its latest round or from another one."""
+        held = holdings or CollectionHoldings(self._collection)
+        return TargetSession.resume(held, self.records, session, round=round)
+
+    def teach_others(self, search: TargetSession, *, person: str = "") -> int:
+        """Write a kept session's orderings down as judgements; gives how many."""
+        collection, written = self._collection, 0
+        said = [(query, items) for query, items in search.orderings() if query is not None]
+        named = {int(item) for query, items in said for item in (query, *items)}
+        known = {item.id for item in collection.items.many(named)}  # some may be forgotten
+        for query, listed in said:
+            items = [item for item in listed if int(item) in known]
+            if len(items) >= 2 and query in known:
+                collection.order(
+                    int(query), [int(i) for i in items], person=person,
+                    source=f"session {search.number}",
+                )  # fmt: skip
+                written += 1
+        return written

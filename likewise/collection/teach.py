@@ -162,8 +162,7 @@ class Teaching:
             return dict(self._marks.get((query.line, query.ref), {}))
 
     def _catch_up(self) -> None:
-        with self._store.snapshot() as db:
-            newest = int(db.execute("SELECT COALESCE(MAX(id), 0) FROM judgements").fetchone()[0])
+        newest = self._store.judgements.newest()
         if newest == self._read_to:
             return
         # An undo anywhere changes what counts, so the labels are read anew: they are few.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.store import Store, as_key
+from likewise.store import Filter, Store, as_key
 from likewise.types import BadInput, DataProblem, FloatArray, NotFound, as_matrix
 
 BLOCK = "own"
@@ -20,9 +20,9 @@ BLOCK = "own"
 
 def add_vectors(store: Store, path: Path) -> int:
     """Read own vectors and give them to the items they name; gives how many contents got one."""
-    items = store.items.many(range(1, _last(store) + 1))
+    ids = store.items.matching(Filter())
     present = sorted(
-        (i for i in items if i.state not in ("removed", "problem")), key=lambda i: i.path
+        (i for i in store.items.many(ids.tolist()) if i.state != "problem"), key=lambda i: i.path
     )
     names, matrix = _read(path, [i.path for i in present])
     content = {i.path: i.content for i in present}
@@ -40,11 +40,6 @@ def add_vectors(store: Store, path: Path) -> int:
     if chosen:
         store.segments.append(list(chosen), {BLOCK: matrix[list(chosen.values())]})
     return len(chosen)
-
-
-def _last(store: Store) -> int:
-    with store.snapshot() as db:
-        return int(db.execute("SELECT COALESCE(MAX(id), 0) FROM items").fetchone()[0])
 
 
 def _read(path: Path, paths: list[bytes]) -> tuple[list[bytes], FloatArray]:

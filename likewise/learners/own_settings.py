@@ -23,9 +23,7 @@ class BilinearSettings:
         "diagonal: a weight per dimension (the paper); directions: taught queries lead their "
         "neighbours; global: one matrix for all; local: led too; auto: the best on held-out ones.",
     )
-    sigma: float | None = setting(
-        None, "Diagonal: pull to the direction of plain (the paper); none: to plain.", 0, 0.9999
-    )
+    sigma: float | None = setting(None, "Diagonal: pull as in the paper; none: to plain.", 0, 0.999)
     C: float | None = setting(None, "Diagonal: price of a broken preference; none chooses.", SMALL)
     clip: bool | None = setting(True, "Diagonal: negative weights become zero; none chooses.")
     M: int = setting(20, "How many of the nearest taught queries a query learns from.", 1)
@@ -46,9 +44,7 @@ class TopPrecisionSettings:
     Of several values of C, lam and rank the best is chosen on held-out queries.
     """
 
-    solver: Literal["fast", "exact"] = setting(
-        "fast", "fast: stopped early on held-out queries; exact: the optimum, certified."
-    )
+    solver: Literal["fast", "exact"] = setting("fast", "fast: stopped early; exact: certified.")
     C: float | tuple[float, ...] = setting(1e-2, "Weight of a relevant item's loss.", SMALL)
     lam: float | tuple[float, ...] = setting(1.0, "Weight lambda of the prior, plain.", 0)
     rank: int | tuple[int | None, ...] | None = setting(None, "Of W - W0; none: full.", 1)

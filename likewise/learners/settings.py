@@ -14,7 +14,7 @@ from likewise.types import BadInput
 S = TypeVar("S")
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 """Names of types as JSON has them."""
-WORDS = {"boolean": "yes or no", "integer": "a whole number", "number": "a number"}
+WORDS = {"boolean": "true or false", "integer": "a whole number", "number": "a number"}
 
 
 def setting(default: Any, help: str, least: float | None = None, most: float | None = None) -> Any:
@@ -107,7 +107,7 @@ def check_learner(learner: Any, kind: type) -> None:
 
 
 def from_text(text: str) -> Any:
-    """A value as it is written on a command line: yes, no, none, a number, a text, or several."""
+    """A value as a command line has it: true, yes, no, none, a number, a text, or several."""
     if "," in text:
         return [from_text(part) for part in text.split(",")]
     word = text.strip()

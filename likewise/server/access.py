@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from likewise.store.files import write_file
+from likewise.files import write_file
 from likewise.types import BadInput
 
 SECRET_FILE = "server.secret"

@@ -53,7 +53,7 @@ def _apart(
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(
-        target=_in_child, args=(collection.folder, collection.store.folder, work, given, theirs)
+        target=_in_child, args=(collection.folder, collection.data, work, given, theirs)
     )
     start_child(child)
     theirs.close()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from likewise.collection import Job
 from likewise.collection.learn.methods import DEFAULT, METHODS
 from likewise.collection.learn.models import task_of
 from likewise.collection.lines.visual_words import NAME as VISUAL_WORDS
@@ -20,7 +21,6 @@ from likewise.learners.settings import settings_of
 from likewise.server.apart import learn_apart, map_apart
 from likewise.server.events import Hub
 from likewise.server.watched import Watched
-from likewise.store import Job
 from likewise.types import BadInput, LikewiseError, NotFound
 
 log = logging.getLogger("likewise.server")
@@ -151,7 +151,7 @@ def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) 
     model = collection.models.keep(
         ready, activate=bool(payload.get("activate")), person=str(payload.get("person", ""))
     )
-    collection.store.jobs.progress(running.job, 1, 1, mark={"model": model.id})
+    collection.jobs.progress(running.job, 1, 1, mark={"model": model.id})
     sentence, task = str(model.card["guard"]["sentence"]), task_of(model)
     if collection.models.all_active().get(task) == model.id:
         running.hub.publish("model", {"model": model.id, "task": task})
@@ -196,7 +196,7 @@ class Runner:
     """Starts, pauses, resumes and cancels jobs; at most one of those that do the same work."""
 
     def __init__(self, collection: Watched, hub: Hub) -> None:
-        self.collection, self.hub, self.jobs = collection, hub, collection.store.jobs
+        self.collection, self.hub, self.jobs = collection, hub, collection.jobs
         self._lock = threading.Lock()
         self._running: dict[int, tuple[Running, threading.Thread]] = {}
         self._closed = False

@@ -35,12 +35,12 @@ class Pictures:
 
     def small(self, sha256: str) -> bytes:
         """The thumbnail of a content by its hash."""
-        kept = self._collection.store.thumbnails.get(sha256, "small")
+        kept = self._collection.thumbnails.get(sha256, "small")
         return kept if kept is not None else self._of_content(sha256, "small")
 
     def large(self, sha256: str) -> bytes:
         """A larger view of a content by its hash."""
-        kept = self._collection.store.thumbnails.get(sha256, LARGE)
+        kept = self._collection.thumbnails.get(sha256, LARGE)
         return kept if kept is not None else self._of_content(sha256, LARGE)
 
     def upload(self, data: bytes) -> Picture:
@@ -52,19 +52,19 @@ class Pictures:
 
     def uploaded(self, sha256: str) -> bytes:
         """A view of an uploaded picture."""
-        kept = self._collection.store.thumbnails.get(sha256, LARGE)
-        if kept is not None and sha256 in self._collection.store.uploads.all():
+        kept = self._collection.thumbnails.get(sha256, LARGE)
+        if kept is not None and sha256 in self._collection.uploads.all():
             return kept
-        view = self.upload(self._collection.store.uploads.get(sha256)).thumbnail
-        self._collection.store.thumbnails.put(sha256, LARGE, view)
+        view = self.upload(self._collection.uploads.get(sha256)).thumbnail
+        self._collection.thumbnails.put(sha256, LARGE, view)
         return view
 
     def _of_content(self, sha256: str, size: str) -> bytes:
-        store = self._collection.store
-        holders = store.items.by_content([bytes.fromhex(sha256)])
+        items = self._collection.items
+        holders = items.by_content([bytes.fromhex(sha256)])
         present = [
             i
-            for i in store.items.many(holders.get(bytes.fromhex(sha256), []))
+            for i in items.many(holders.get(bytes.fromhex(sha256), []))
             if i.state not in ("removed", "problem")
         ]
         if not present:
@@ -77,5 +77,5 @@ class Pictures:
             if outcome.picture is None:
                 raise DataProblem(f"{present[0].name} cannot be shown: {outcome.problem}")
             data = outcome.picture.thumbnail
-        store.thumbnails.put(sha256, size, data)
+        self._collection.thumbnails.put(sha256, size, data)
         return data

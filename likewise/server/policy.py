@@ -6,8 +6,7 @@ import threading
 
 import numpy as np
 
-from likewise.collection import Collection
-from likewise.store import as_file
+from likewise.collection import Collection, as_file
 
 
 class Representatives:
@@ -37,10 +36,10 @@ def next_reference(collection: Collection, offered: list[int], skip: set[int]) -
     """The first item on offer that nobody has taught yet and that was not skipped."""
     taught = {
         record.judgement.query.value
-        for record in collection.store.judgements.records(kind="label")
+        for record in collection.log.records(kind="label")
         if record.judgement.query.kind == "item"
     }
-    paths = collection.store.items.paths(offered)
+    paths = collection.items.paths(offered)
     for item in offered:
         if item not in skip and item in paths and as_file(paths[item]) not in taught:
             return item

@@ -7,9 +7,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from likewise.collection import Answer, Collection, Example, Options, Query
+from likewise.collection import (
+    Answer,
+    Collection,
+    Example,
+    Filter,
+    Item,
+    Options,
+    Query,
+    as_key,
+    printable,
+)
 from likewise.collection.options import normal_text
-from likewise.store import Filter, Item, as_key, printable
 from likewise.types import BadInput, QueryRef
 
 MOST = 1000
@@ -228,7 +237,7 @@ def item_out(item: Item) -> dict[str, Any]:
 
 def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str, Any]:
     """An answer as JSON values, with what was said before of each result."""
-    facts = {i.id: i for i in collection.store.items.many(r.item for r in answer.results)}
+    facts = {i.id: i for i in collection.items.many(r.item for r in answer.results)}
     marks = collection.teaching.marks(query) if query.can_be_judged else {}
     results = [
         {
@@ -263,5 +272,5 @@ def shown_query(collection: Collection, ref: QueryRef) -> dict[str, Any]:
         out["upload"] = ref.value
     else:
         key = as_key(ref.value)
-        out["item"] = collection.store.items.ids([key]).get(key)
+        out["item"] = collection.items.ids([key]).get(key)
     return out

@@ -37,7 +37,7 @@ class Served:
     """
 
     def __init__(self, opened: Collection) -> None:
-        collection = self.collection = Watched(opened.folder, opened.store)
+        collection = self.collection = Watched.of(opened)
         self.id = secrets.token_hex(8)
         self.hub = Hub()
         self.runner = Runner(collection, self.hub)

@@ -71,7 +71,7 @@ def serve(
     listening = _bind(host, port)
     with contextlib.closing(listening):
         bound = int(listening.getsockname()[1])
-        folder = collection.store.folder
+        folder = collection.data
         access = Access(
             stored_secret(folder),
             bound,

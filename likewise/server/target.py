@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from likewise.collection import Collection, targets
+from likewise.collection import Collection, Round, Session, Step
 from likewise.layout.board import side_for
 from likewise.server.schemas import item_out
 from likewise.session import Board, MemoryRounds, Settings, TargetSession
 from likewise.session.draft import Draft, fold, standing
-from likewise.store import Round, Session, Step
 from likewise.types import BadInput, QueryRef
 
 AT_HAND = 16
@@ -28,8 +27,8 @@ class Searches:
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._records = collection.store.sessions
-        self._holdings = targets.CollectionHoldings(collection)
+        self._records = collection.sessions
+        self._holdings = collection.targets.holdings()
         self._lock = threading.RLock()
         self._at_hand: OrderedDict[int, TargetSession] = OrderedDict()
 
@@ -52,8 +51,7 @@ class Searches:
             raise BadInput("The chosen picture must be one of those that were shown first.")
         with self._lock:
             self._holdings.hold()
-            search = targets.start(
-                self._collection,
+            search = self._collection.targets.start(
                 picture=list(pictures) or None,
                 text=text,
                 first=list(first) or None,
@@ -79,7 +77,7 @@ class Searches:
             search = self._at_hand.get(session)
             wanted = self.last_touched(session) if round is None else round
             if search is None:
-                search = targets.resume(self._collection, session, wanted, holdings=self._holdings)
+                search = self._collection.targets.resume(session, wanted, holdings=self._holdings)
             else:
                 search.go_to(wanted)
             self._keep(search)
@@ -137,9 +135,9 @@ def board_out(
 ) -> dict[str, Any]:
     """A round as JSON values: the board, what was done to it, and the rounds around it."""
     board = search.board
-    rounds = [] if session is None else collection.store.sessions.rounds(session.id)
+    rounds = [] if session is None else collection.sessions.rounds(session.id)
     asked_for = {*board.shown, board.query, *(r.payload["query"] for r in rounds)} - {None}
-    facts = {i.id: item_out(i) for i in collection.store.items.many(asked_for)}
+    facts = {i.id: item_out(i) for i in collection.items.many(asked_for)}
     places = board.positions or [(0.5, 0.5)] * len(board.shown)
     pictures = [
         {**facts[item], "x": x, "y": y}
@@ -184,7 +182,7 @@ def draft_out(draft: Draft) -> dict[str, Any]:
 
 def session_out(collection: Collection, session: Session) -> dict[str, Any]:
     """A session in a list."""
-    rounds = collection.store.sessions.rounds(session.id)
+    rounds = collection.sessions.rounds(session.id)
     return {
         "session": session.id,
         "state": session.state,

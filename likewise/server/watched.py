@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from pathlib import Path
+from typing import Any
 
 from likewise.collection import Collection
-from likewise.store import Store
 from likewise.types import LikewiseError
 
 log = logging.getLogger("likewise.server")
@@ -27,8 +26,8 @@ class Watched(Collection):
     views that are there.
     """
 
-    def __init__(self, folder: Path, store: Store) -> None:
-        super().__init__(folder, store)
+    def __init__(self, *opened: Any) -> None:
+        super().__init__(*opened)
         self._making = threading.Lock()
         self._not_before = 0.0
         for line in self.lines.values():

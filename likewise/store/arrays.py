@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from likewise.store.files import write_file
+from likewise.files import write_file
 from likewise.types import BadInput, DataProblem
 
 Arrays = dict[str, NDArray[Any]]

@@ -18,9 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from likewise.store import catalogue as _catalogue
-from likewise.store.catalogue import Catalogue
-from likewise.store.files import (
+from likewise.files import (
     TEMPORARY,
     make_folder,
     plain_errors,
@@ -29,6 +27,8 @@ from likewise.store.files import (
     sync_folder,
     write_file,
 )
+from likewise.store import catalogue as _catalogue
+from likewise.store.catalogue import Catalogue
 from likewise.store.verify import Finding, named_files, verify
 from likewise.types import BadInput, Busy, DataProblem, NotFound
 

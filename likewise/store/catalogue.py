@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from likewise.files import plain_errors
+from likewise.open_files import spare
 from likewise.store import migrations
-from likewise.store.files import plain_errors
-from likewise.store.open_files import spare
 from likewise.types import BadInput, DataProblem, NotFound
 
 NAME = "catalogue.sqlite"

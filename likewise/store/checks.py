@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from likewise.store.files import sha256_of
+from likewise.files import sha256_of
 
 MANIFEST = "manifest.json"
 

@@ -8,7 +8,8 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from likewise.store import catalogue, lock, open_files
+from likewise import open_files
+from likewise.store import catalogue, lock
 from likewise.types import Busy, DataProblem
 
 _LITTLE_ROOM = 1 << 30

@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from likewise.store.catalogue import Catalogue
-from likewise.store.checks import MANIFEST, Check, check, remember
-from likewise.store.files import (
+from likewise.files import (
     TEMPORARY,
     make_folder,
     plain_errors,
@@ -30,6 +28,8 @@ from likewise.store.files import (
     sync_folder,
     write_file,
 )
+from likewise.store.catalogue import Catalogue
+from likewise.store.checks import MANIFEST, Check, check, remember
 from likewise.types import BadInput
 
 FOLDER = "generations"

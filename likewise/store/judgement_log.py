@@ -152,6 +152,11 @@ class JudgementLog:
             )
             return [str(row[0]) for row in rows]
 
+    def newest(self) -> int:
+        """Number of the newest record, an undo included; 0 where there is none."""
+        with self._catalogue.reading() as db:
+            return int(db.execute("SELECT COALESCE(MAX(id), 0) FROM judgements").fetchone()[0])
+
     def __iter__(self) -> Iterator[Judgement]:
         """Every judgement that counts, as :class:`likewise.types.Judgement`."""
         return (record.judgement for record in self.records())

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from likewise.files import TEMPORARY, remove_file, sealed, unsealed, write_file
 from likewise.store.arrays import Arrays, pack, unpack
-from likewise.store.files import TEMPORARY, remove_file, sealed, unsealed, write_file
 from likewise.types import BadInput, DataProblem
 
 FOLDER = "maps"

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from likewise.files import plain_errors, read_checked, remove_file, sweep, write_file
 from likewise.store.arrays import Arrays, pack, to_json, unpack
 from likewise.store.catalogue import Catalogue
-from likewise.store.files import plain_errors, read_checked, remove_file, sweep, write_file
 from likewise.types import BadInput, DataProblem, NotFound, SpaceMismatch
 
 FOLDER = "models"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from likewise.files import remove_file, write_file
 from likewise.store.arrays import Arrays, pack, unpack
-from likewise.store.files import remove_file, write_file
 
 FOLDER = "scratch"
 ENDING = ".safetensors"

@@ -25,9 +25,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.files import remove_file, sweep, write_file
+from likewise.open_files import TOO_MANY, too_many
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.store.files import remove_file, sweep, write_file
-from likewise.store.open_files import TOO_MANY, too_many
 from likewise.store.segment_file import (
     as_bytes,
     as_kept,

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from likewise.files import read_checked, remove_file, sweep
 from likewise.store.arrays import Arrays, to_json, unpack, write_arrays
 from likewise.store.catalogue import Catalogue
-from likewise.store.files import read_checked, remove_file, sweep
 from likewise.types import BadInput, NotFound
 
 FOLDER = "spaces"

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
+from likewise.files import make_folder, plain_errors
 from likewise.store.catalogue import Catalogue
 from likewise.store.contents import Contents
-from likewise.store.files import make_folder, plain_errors
 from likewise.store.forget import Forgotten, finish, forget
 from likewise.store.fulltext import Words
 from likewise.store.generations import Generations

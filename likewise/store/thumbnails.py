@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from likewise.store.files import TEMPORARY, remove_file, sealed, unsealed, write_file
+from likewise.files import TEMPORARY, remove_file, sealed, unsealed, write_file
 from likewise.types import BadInput
 
 FOLDER = "thumbnails"

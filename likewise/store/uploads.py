@@ -8,8 +8,8 @@ import sqlite3
 import time
 from pathlib import Path
 
+from likewise.files import read_checked, remove_file, sweep, write_file
 from likewise.store.catalogue import Catalogue
-from likewise.store.files import read_checked, remove_file, sweep, write_file
 from likewise.store.thumbnails import Thumbnails
 from likewise.types import BadInput, NotFound
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from likewise.files import sha256_of
 from likewise.store.catalogue import Catalogue
-from likewise.store.files import sha256_of
 from likewise.store.generations import Generations
 from likewise.store.segment_file import read_footer
 from likewise.store.segments import Segments

@@ -127,7 +127,7 @@ def test_judgements_travel(run, tmp_path):
     run("judgements", "undo")
     assert run("judgements", "import", str(file), "--json").data["imported"] == 2
     with open(file, "a", encoding="utf-8") as out:
-        out.write("item,gone.jpg,,gone.jpg,label,1,1,,,0\n")
+        out.write("item,gone.jpg,,gone.jpg,label,1,1,,,0,look\n")
     assert "gone.jpg" in run("judgements", "import", str(file), code=1).stderr
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import likewise
-from likewise.collection.lines.building import encode_sound
+from likewise.collection.lines.building import encode_items
 from likewise.datasets import swatches
 from likewise.store import verify
 from tests.collection.conftest import FEATURES
@@ -43,7 +43,7 @@ def test_a_rotten_segment_is_left_out_then_described_anew(folder, old):
         answer = reader.search(1, k=100)
         assert answer.ids.tolist() == [i for i in expected if not 40 <= i < 46]
         assert "6 pictures are damaged, so these are left out" in answer.degraded
-        assert not reader.snapshot().is_complete
+        assert not reader.look.view().is_complete
     with likewise.open(folder, write=True) as collection:
         assert collection.build()
         # The build met the damage: its pictures wait, and answers still say so.
@@ -71,11 +71,15 @@ def test_retry_looks_at_every_segment_although_the_index_is_complete(collection)
 def test_encoding_gives_what_is_sound_in_order(collection):
     store, space = collection.store, collection.look.view().plain.space
     contents = np.array(sorted(store.items.contents().values()))[::-1]
-    sound, codes = encode_sound(store, space, contents)
+
+    def read(some):
+        return np.concatenate(list(encode_items(store, space, some)))
+
+    sound, codes = store.segments.sound(contents, read)
     assert sound.all()
     in_own_segment(store, contents[:3], FEATURES[:1])
     rot(collection)
-    left, rest = encode_sound(store, space, contents)
+    left, rest = store.segments.sound(contents, read)
     assert left.tolist() == [False] * 3 + [True] * 45
     np.testing.assert_allclose(rest, codes[3:], atol=1e-5)
 

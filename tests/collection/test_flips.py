@@ -17,8 +17,8 @@ import pytest
 
 import likewise
 from likewise.collection.lines import building
+from likewise.files import sha256_of
 from likewise.store import checks
-from likewise.store.files import sha256_of
 from likewise.types import LikewiseError
 from tests.collection.plain_store import embed, make, seen
 
@@ -40,7 +40,8 @@ def sound(tmp_path_factory) -> Path:
         store.models.activate(model.id)
         store.uploads.put(b"some picture")
         publish_words(collection)
-        building.build_generation(store, plain, large=1)
+        store.settings.set("engine", "faiss")
+        building.build_generation(store, plain)
         store.items.see([seen("fresh.png", "fresh")])
         embed(store)
     return folder
@@ -50,10 +51,10 @@ def publish_words(collection: Any) -> None:
     """The inverted file, as indexing publishes it."""
     view, store = collection.objects.view(), collection.store
     with store.generations.build() as aside:
-        view.index.save(aside / "index")
+        view.fresh.index.save(aside / "index")
         np.save(aside / "contents.npy", view.contents)
         store.generations.publish(
-            aside, space=view.space.fingerprint, kind="inverted", segment=store.segments.last(),
+            aside, space=view.space, kind="inverted", segment=store.segments.last(),
             items=len(view), line="words",
         )  # fmt: skip
 
@@ -178,7 +179,7 @@ def test_answers_are_exact_and_marked_until_the_index_is_checked(sound, large):
         assert "being compared" in first.degraded
         assert first.paths == right[0].paths
         assert "being compared" in collection.status()["degraded"]
-        assert not collection.snapshot(checked=False).is_complete
+        assert not collection.look.view(checked=False).is_complete
         go_on.set()
         assert not collection.look.view().degraded  # waits
         second = collection.search(1, k=8)

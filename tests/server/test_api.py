@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from likewise.datasets import swatches
+from likewise.server import jobs
 from likewise.server.jobs import Running
 from tests.server.conftest import ids, picture, wait_for
 
@@ -228,6 +229,40 @@ def test_clicks_have_places_and_words_are_learned(client, collection):
     back = client.post(f"{API}/models/rollback", json={"task": "text"}).json()
     assert back == {"model": None, "previous": model["id"]}
     assert search(client, text="red", k=5)["reader"] == ""
+
+
+def test_learning_activates_what_the_guard_lets_pass_unless_told_not_to(
+    client, collection, monkeypatch
+):
+    some = ids(collection)
+    collection.teaching.mark(collection.query(some[0]), some[1:3])
+    collection.teaching.mark(collection.query(some[0]), some[3:5], relevant=False)
+    ready = collection.models.prepare()
+    card = {**ready.card, "guard": {"passed": True, "sentence": "It may serve."}}
+    monkeypatch.setattr(jobs, "learn_apart", lambda *_: ready._replace(card=card))
+    for body, message in (
+        ({"activate": False}, "It may serve."),
+        ({}, "It may serve. It is active now."),
+    ):
+        job = client.post(f"{API}/models/learn", json=body).json()
+        done = wait_for(client, job["id"], "done", "failed")
+        assert done["message"] == message
+        active = [m["id"] for m in client.get(f"{API}/models").json() if m["active"]]
+        assert active == ([done["model"]] if not body else [])
+
+
+def test_learning_jobs_of_earlier_versions_go_on():
+    rest = {"activate": False, "propensity": 0.5, "more": False, "person": ""}
+    for old, now in (
+        ({"objective": "bilinear", "space": "", **rest}, ("bilinear", {})),
+        ({"objective": "bilinear", "space": "words", **rest}, ("word-table", {})),
+        (
+            {"objective": "clicks", "space": "", **rest},
+            ("ranked-cca", {"propensity": 0.5, "more": False}),
+        ),
+        ({"method": "gone", "settings": {"a": 1}}, ("gone", {"a": 1})),
+    ):
+        assert jobs.asked_for(old) == now
 
 
 def test_why_names_the_blocks(client, collection):

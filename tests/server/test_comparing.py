@@ -106,7 +106,7 @@ def test_a_model_goes_out_and_comes_back_in(client, collection):
     assert came.json() == again.json()
     assert (came.json()["id"], came.json()["name"]) == (3, "first")
     assert came.json()["card"]["imported"]
-    query = {"examples": [{"item": ids(collection)[0]}], "k": 10, "use_marks": False}
+    query = {"examples": [{"item": ids(collection)[0]}], "k": 10, "marks": False}
     one, other = (
         client.post(f"{API}/search", json={**query, "model": m}).json()["results"]
         for m in ("1", "3")

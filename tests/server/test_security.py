@@ -424,8 +424,8 @@ def test_the_secret_stays_and_is_private(tmp_path):
 
 def test_the_secret_is_on_the_disk_before_it_is_used(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr("likewise.store.files.sync_file", lambda descriptor: synced.append("file"))
-    monkeypatch.setattr("likewise.store.files.sync_folder", lambda folder: synced.append(folder))
+    monkeypatch.setattr("likewise.files.sync_file", lambda descriptor: synced.append("file"))
+    monkeypatch.setattr("likewise.files.sync_folder", lambda folder: synced.append(folder))
     stored_secret(tmp_path)
     assert synced == ["file", tmp_path]
 

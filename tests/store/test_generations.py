@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from likewise.files import sha256_of
 from likewise.store import Generation, Store, checks, verify
-from likewise.store.files import sha256_of
 from likewise.types import BadInput
 
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from likewise.store import Store, files, verify
+from likewise import files
+from likewise.store import Store, verify
 from likewise.store import segments as segment_module
 from tests.store.conftest import add
 from tests.store.test_damage import flip, without_sums
@@ -223,7 +224,7 @@ with likewise.open(folder, create=True) as collection:
             rows = {block: rng.standard_normal((len(ids), 8)) for block in blocks}
             store.segments.append(ids, rows, dtype="float16")
     collection._features(blocks)
-    ensure_space(store, blocks)
+    ensure_space(store)
     before = len(store.segments.all())
     print(before, len(collection.look.view()), "pictures before the index")
     assert collection.build() == 1

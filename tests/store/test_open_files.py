@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from likewise.open_files import limit, raise_limit
 from likewise.store import Store, doctor
 from likewise.store.doctor import _open_files
-from likewise.store.open_files import limit, raise_limit
 from likewise.types import DataProblem
 from tests.store.conftest import add, embed
 

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.evaluation import (
-    Comparison,
-    Run,
-    compare,
-    judged_average_precision,
-    measure,
-    rank,
-)
+from likewise.evaluation import Comparison, Run, compare, judged_average_precision, measure, rank
 from likewise.evaluation.guard import Verdict, guard
 
 if TYPE_CHECKING:

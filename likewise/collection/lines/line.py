@@ -59,13 +59,6 @@ class Part:
         """What similarities take, one row per id; read when they are first needed."""
         return self._read_rows()
 
-    def places(self, items: IdArray) -> IdArray:
-        """Row of each item, -1 where it is not held."""
-        at = np.minimum(np.searchsorted(self.ids, items), max(len(self.ids) - 1, 0))
-        if not len(self.ids):
-            return np.full(len(items), -1, np.int64)
-        return np.where(self.ids[at] == items, at, -1)
-
     def search(
         self, surrogate: Surrogate, k: int, similarity: Similarity | None, among: IdArray | None
     ) -> Hits:
@@ -152,7 +145,7 @@ class View:
     def is_complete(self) -> bool:
         """Whether the generation holds exactly the items that can be found."""
         whole = self.check is None and self.fresh is None and not len(self.gone)
-        return bool(self.generation) and whole
+        return bool(self.generation) and whole and not self.left_out
 
     def __len__(self) -> int:
         """Items that can be found."""
@@ -166,18 +159,19 @@ class View:
     def rows(self, items: Any) -> Any:
         """What similarities take, of items in the order given."""
         wanted = np.atleast_1d(np.asarray(items, dtype=np.int64))
-        lost = wanted[~np.isin(wanted, self.ids)]
+        lost = wanted[places(self.ids, wanted) < 0]
         if len(lost):
             raise NotFound(f"Item {lost[0]} has no vectors; it is gone, unreadable or waiting.")
-        old = np.full(len(wanted), -1, np.int64)
-        if self.fresh is None:
-            assert self.old is not None
-            return self.old.rows[self.old.places(wanted)]
-        new = self.fresh.places(wanted)
-        if self.old is None or (new >= 0).all():
+        if self.old is None and self.fresh is None:
+            return np.zeros((0, 0), np.float32)
+        new = places(_NONE if self.fresh is None else self.fresh.ids, wanted)
+        if self.old is None or (len(wanted) and (new >= 0).all()):
+            assert self.fresh is not None
             return self.fresh.rows[new]
-        old = self.old.places(wanted)
+        old = places(self.old.ids, wanted)
         first, second = np.flatnonzero(new < 0), np.flatnonzero(new >= 0)
+        if self.fresh is None or not len(second):
+            return self.old.rows[old]
         joined = _stacked([self.old.rows[old[first]], self.fresh.rows[new[second]]])
         return joined[np.argsort(np.r_[first, second], kind="stable")]
 
@@ -276,6 +270,8 @@ class Line(ABC):
     name: ClassVar[str]
     stored: ClassVar[str]
     found_by: ClassVar[str]
+    may_be_empty: ClassVar[bool] = False
+    """Whether asking it before it holds anything is a note, and not an error."""
     answers_unchecked: ClassVar[bool] = False
     """Whether exact answers may be given, and marked, while an index is still being checked."""
 
@@ -419,7 +415,7 @@ class Line(ABC):
         ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
         opened = self._opened(plain)
         old = opened.part
-        place = np.full(len(ids), -1, np.int64) if old is None else old.places(ids)
+        place = places(_NONE if old is None else old.ids, ids)
         covered = place >= 0
         covered[covered] = opened.contents[place[covered]] == contents[covered]
         new = np.flatnonzero(~covered)
@@ -427,13 +423,13 @@ class Line(ABC):
         if len(new):
             sound, rows = store.segments.sound(contents[new], lambda some: self._rows(some, plain))
             left_out = int((~sound).sum())
-            degraded = f"{degraded} {store.segments.left_out(left_out)}".strip()
             new = new[sound]
         present = np.sort(np.r_[np.flatnonzero(covered), new])
         if len(new):
             fresh = self._part(ids[new], rows, plain)
             if old is None and not degraded:
                 degraded = f"No index is built yet; {len(new):,} pictures were scanned exactly."
+        degraded = f"{degraded} {store.segments.left_out(left_out)}".strip()
         return View(
             self, changes, plain, old, np.sort(place[covered]), fresh, contents[present],
             generation=opened.number, degraded=degraded, trouble=opened.trouble,
@@ -470,6 +466,14 @@ class Line(ABC):
                 trouble = str(error)
         sentence = f"{trouble} Answers are exact meanwhile; index again to rebuild it."
         return Opened(degraded=sentence, trouble=trouble)
+
+
+def places(ids: IdArray, items: IdArray) -> IdArray:
+    """Where each item stands among ids in order, -1 where it does not."""
+    if not len(ids):
+        return np.full(len(items), -1, np.int64)
+    at = np.minimum(np.searchsorted(ids, items), len(ids) - 1)
+    return np.where(ids[at] == items, at, -1)
 
 
 def _stacked(parts: list[Any]) -> Any:

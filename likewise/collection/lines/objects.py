@@ -46,6 +46,7 @@ class Objects(Line):
     name = OBJECTS
     stored = visual_words.NAME
     found_by = "same object"
+    may_be_empty = True
 
     _vocabulary: Any = None
 
@@ -115,6 +116,8 @@ class Objects(Line):
 
     def notes(self, query: Query, view: View) -> list[str]:
         """Say where a query picture has nothing that could be found again."""
+        if not view.space:
+            return [self.empty]
         if all(self.query(e.ref, view).nnz for e in query.examples):
             return []
         return [
@@ -180,6 +183,8 @@ class Objects(Line):
         if view.fresh is not None:
             codes = space.encode(view.fresh.rows)
             index = view.fresh.index if not index else index.added(codes, view.fresh.ids)
+        if index is None:  # all of it is damaged
+            return 0
         content = dict(zip(view.ids.tolist(), view.contents.tolist()))
         with self._store.generations.build() as aside:
             index.save(aside / "index")

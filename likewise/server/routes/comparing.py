@@ -92,7 +92,7 @@ class ComparedOut(BaseModel):
 @router.post("/models/compare", response_model=ComparedOut)
 def compare(asked: CompareIn, here: Here) -> dict[str, Any]:
     """Compare two models on judgements of the log."""
-    chosen = [j for j in here.collection.store.judgements if asked.counts(j)]
+    chosen = [j for j in here.collection.log if asked.counts(j)]
     compared, changed = here.collection.models.contrast(asked.model, asked.against, chosen)
     out: dict[str, Any] = finite(
         {
@@ -125,7 +125,7 @@ class SaidBy(BaseModel):
 @router.get("/judgements/by", response_model=SaidBy)
 def said_by(here: Here) -> dict[str, Any]:
     """Who gave the judgements that count, and where they came from."""
-    log = list(here.collection.store.judgements)
+    log = list(here.collection.log)
 
     def listed(names: Counter[str]) -> list[dict[str, Any]]:
         return [{"name": name, "judgements": n} for name, n in names.most_common(100)]

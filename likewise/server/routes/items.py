@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from likewise.collection import Filter, Item, printable
 from likewise.server.errors import refusals
 from likewise.server.schemas import (
     BIGGEST,
@@ -23,7 +24,6 @@ from likewise.server.schemas import (
     item_out,
 )
 from likewise.server.served import Here, Key
-from likewise.store import Described, Filter, Item, printable
 from likewise.types import BadInput, NotFound
 
 router = APIRouter(tags=["items"], responses=refusals())
@@ -66,9 +66,9 @@ def items(
 ) -> dict[str, Any]:
     """List items by number, some at a time."""
     wanted = Filter(folder=folder or None, tags=tuple(tag or ()), states=(state,) if state else ())
-    found = here.collection.store.items.matching(wanted)
+    found = here.collection.items.matching(wanted)
     rest = found[found > cursor]
-    listed = here.collection.store.items.many(rest[:limit].tolist())
+    listed = here.collection.items.many(rest[:limit].tolist())
     more = len(rest) > limit
     return {"items": [item_out(i) for i in listed], "next": listed[-1].id if more else None}
 
@@ -96,8 +96,7 @@ class ItemDetail(ItemOut):
 @router.get("/items/{item}", response_model=ItemDetail)
 def item(item: Id, here: Here) -> dict[str, Any]:
     """Everything about one item."""
-    store = here.collection.store
-    found = store.items.get(item)
+    texts, found = here.collection.texts, here.collection.items.get(item)
     return {
         **item_out(found),
         "format": found.format,
@@ -105,9 +104,9 @@ def item(item: Id, here: Here) -> dict[str, Any]:
         "camera": found.camera,
         "bytes": found.size,
         "reason": found.reason,
-        "tags": [{"text": t.text, "source": t.source} for t in store.texts.tags(item)],
-        "captions": [{"text": t.text, "source": t.source} for t in store.texts.captions(item)],
-        "metadata": store.texts.metadata(item),
+        "tags": [{"text": t.text, "source": t.source} for t in texts.tags(item)],
+        "captions": [{"text": t.text, "source": t.source} for t in texts.captions(item)],
+        "metadata": texts.metadata(item),
     }
 
 
@@ -126,14 +125,14 @@ def picture(sha256: Hash, here: Here) -> Response:
 @router.get("/representatives", response_model=Page)
 def representatives(here: Here, count: Annotated[int, Query(ge=1, le=100)] = 24) -> dict[str, Any]:
     """Items that stand for the whole collection."""
-    found = here.collection.store.items.many(here.representatives(count))
+    found = here.collection.items.many(here.representatives(count))
     return {"items": [item_out(i) for i in found], "next": None}
 
 
 @router.get("/problems", response_model=ProblemPage)
 def problems(here: Here, cursor: Cursor = 0, limit: Limit = 100) -> dict[str, Any]:
     """Files that could not be read, each with one reason."""
-    found = here.collection.store.items.problems(limit + 1, cursor)
+    found = here.collection.items.problems(limit + 1, cursor)
     shown = found[:limit]
     return {
         "items": [{**item_out(i), "reason": i.reason} for i in shown],
@@ -168,7 +167,7 @@ class TagCount(BaseModel):
 @router.get("/tags", response_model=list[TagCount])
 def tags(here: Here, limit: Limit = 100) -> list[dict[str, Any]]:
     """Tags in use, the most used first."""
-    return [{"tag": t, "items": n} for t, n in here.collection.store.texts.all_tags(limit)]
+    return [{"tag": t, "items": n} for t, n in here.collection.texts.all_tags(limit)]
 
 
 @router.post("/tags", response_model=TagsDone)
@@ -178,13 +177,8 @@ def change_tags(asked: TagsIn, here: Here, key: Key = None) -> dict[str, Any]:
         raise BadInput("Say which tags to add or to remove.")
 
     def act() -> dict[str, Any]:
-        store = here.collection.store
         ids = [i.id for i in _all_of(here, asked.items)]
-        with store.transaction():
-            if asked.add:
-                store.texts.describe([Described(i, tags=asked.add) for i in ids])
-            if asked.remove:
-                store.texts.untag(ids, asked.remove)
+        here.collection.tag(ids, add=asked.add, remove=asked.remove)
         return {"items": len(ids)}
 
     return here.replay.once(key, "tags", asked.model_dump(), act)
@@ -205,7 +199,7 @@ def export(asked: SelectionIn, here: Here) -> Response:
     writer = csv.writer(out)
     writer.writerow(["item", "file", "width", "height", "tags"])
     for found in _all_of(here, asked.items):
-        named = [t.text for t in here.collection.store.texts.tags(found.id) if t.source != "auto"]
+        named = [t.text for t in here.collection.texts.tags(found.id) if t.source != "auto"]
         row = [found.id, printable(found.path), found.width, found.height, "; ".join(named)]
         writer.writerow([no_formula(cell) for cell in row])
     headers = {"Content-Disposition": 'attachment; filename="selection.csv"'}
@@ -219,7 +213,7 @@ def no_formula(cell: Any) -> Any:
 
 
 def _all_of(here: Here, ids: Sequence[int]) -> list[Item]:
-    found = here.collection.store.items.many(dict.fromkeys(ids))
+    found = here.collection.items.many(dict.fromkeys(ids))
     lost = set(ids) - {i.id for i in found}
     if lost:
         raise NotFound(f"There is no item {min(lost)} in this collection.")
@@ -235,4 +229,4 @@ class FilteredCount(BaseModel):
 @router.post("/filters/count", response_model=FilteredCount)
 def count(asked: FilterIn, here: Here) -> dict[str, Any]:
     """How many items a filter lets through."""
-    return {"items": len(here.collection.store.items.matching(asked.filter()))}
+    return {"items": len(here.collection.items.matching(asked.filter()))}

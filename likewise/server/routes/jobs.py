@@ -53,7 +53,7 @@ def status(here: Here) -> dict[str, Any]:
 @router.get("/jobs", response_model=list[JobOut])
 def jobs(here: Here) -> list[dict[str, Any]]:
     """The latest jobs, newest first."""
-    return [as_json(j) for j in here.collection.store.jobs.all(limit=50)]
+    return [as_json(j) for j in here.collection.jobs.all(limit=50)]
 
 
 class JobIn(Strict):
@@ -77,7 +77,7 @@ def start(asked: JobIn, here: Here, key: Key = None) -> dict[str, Any]:
 @router.get("/jobs/{job}", response_model=JobOut)
 def job(job: Id, here: Here) -> dict[str, Any]:
     """How far one job is."""
-    return as_json(here.collection.store.jobs.get(job))
+    return as_json(here.collection.jobs.get(job))
 
 
 @router.post("/jobs/{job}/{action}", response_model=JobOut)
@@ -101,7 +101,7 @@ def events(here: Here) -> StreamingResponse:
     """
 
     def first() -> list[tuple[str, dict[str, Any]]]:
-        latest = reversed(here.collection.store.jobs.all(limit=10))
+        latest = reversed(here.collection.jobs.all(limit=10))
         hello = {"server": here.id, "quiet": here.hub.quiet()}
         return [("hello", hello), *(("job", as_json(j)) for j in latest)]
 

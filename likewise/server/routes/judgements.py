@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
+from likewise.collection import Record, as_key
 from likewise.server.errors import refusals
 from likewise.server.policy import next_reference
 from likewise.server.schemas import (
@@ -22,7 +23,6 @@ from likewise.server.schemas import (
     shown_query,
 )
 from likewise.server.served import Here, Key
-from likewise.store import Record, as_key
 from likewise.types import BadInput
 
 Place = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -49,23 +49,23 @@ class JudgementIn(Strict):
 @router.post("/judgements", response_model=Made, status_code=201)
 def judge(asked: JudgementIn, here: Here, key: Key = None) -> dict[str, Any]:
     """Write judgements down; they are on the disk when this answers."""
-    teaching, query = here.collection.teaching, asked.query.query(here.collection)
+    collection, query = here.collection, asked.query.query(here.collection)
     if len(set(asked.items)) != len(asked.items):
         raise BadInput("Name each item once.")
     said: dict[str, Any] = {"person": asked.person.strip(), "source": "web"}
     if asked.kind == "ordering":
-        records = [teaching.order(query, asked.items, key=key, **said)]
+        records = [collection.order(query, asked.items, key=key, **said)]
     elif asked.kind == "click":
         keys = _keys(key, asked.items)
         places = asked.positions or [0] * len(asked.items)
         if len(places) != len(asked.items):
             raise BadInput("Give one position for each item, or none at all.")
         records = [
-            teaching.click(query, item, key=k, position=place, **said)
+            collection.click(query, item, key=k, position=place, **said)
             for item, k, place in zip(asked.items, keys, places)
         ]
     else:
-        records = teaching.mark(
+        records = collection.mark(
             query, asked.items, asked.relevant, keys=_keys(key, asked.items),
             positions=asked.positions, **said
         )  # fmt: skip
@@ -92,7 +92,7 @@ def undo(
 ) -> dict[str, Any]:
     """Take a judgement back; undoing the undo brings it back again."""
     person = asked.person.strip() if asked else ""
-    number = here.collection.store.judgements.undo(record, person=person, source="web", key=key)
+    number = here.collection.log.undo(record, person=person, source="web", key=key)
     here.hub.publish("judgements", {"records": [number]})
     return {"record": record, "undo": number}
 
@@ -128,9 +128,8 @@ def judgements(
     undone: bool = False,
 ) -> dict[str, Any]:
     """The log of judgements, newest first."""
-    log = here.collection.store.judgements
-    with here.collection.store.snapshot() as db:
-        newest = int(db.execute("SELECT COALESCE(MAX(id), 0) FROM judgements").fetchone()[0])
+    log = here.collection.log
+    newest = log.newest()
     top = min(cursor, newest + 1) if cursor else newest + 1
     found: list[Record] = []
     while top > 1 and len(found) <= limit:
@@ -152,9 +151,9 @@ def judgements(
 
 
 def _record(here: Here, record: Record) -> dict[str, Any]:
-    judgement, store = record.judgement, here.collection.store
+    judgement = record.judgement
     keys = [as_key(path) for path in judgement.items]
-    found = store.items.ids(keys)
+    found = here.collection.items.ids(keys)
     return {
         "id": record.id,
         "kind": judgement.kind,
@@ -188,7 +187,7 @@ class Candidates(BaseModel):
 def teach_candidates(asked: CandidatesIn, here: Here) -> dict[str, Any]:
     """Items to judge for a query: near ones, farther ones and a few at random, none judged yet."""
     found = here.collection.candidates(asked.query(here.collection), asked.count)
-    return {"items": [item_out(i) for i in here.collection.store.items.many(found)]}
+    return {"items": [item_out(i) for i in here.collection.items.many(found)]}
 
 
 class TeachOut(BaseModel):
@@ -211,11 +210,11 @@ def teach_next(
     chosen = next_reference(collection, offered, set(skip or ()))
     said: dict[Any, set[bool]] = {}
     marks = 0
-    for record in collection.store.judgements.records(kind="label"):
+    for record in collection.log.records(kind="label"):
         marks += len(record.judgement.items)
         said.setdefault(record.judgement.query, set()).add(record.judgement.value > 0)
     return {
-        "reference": None if chosen is None else item_out(collection.store.items.get(chosen)),
+        "reference": None if chosen is None else item_out(collection.items.get(chosen)),
         "judgements": marks,
         "queries": len(said),
         "both": sum(len(values) == 2 for values in said.values()),

@@ -50,7 +50,7 @@ class ItemsIn(Strict):
 @router.post("/items/list", response_model=Page)
 def listed(asked: ItemsIn, here: Here) -> dict[str, Any]:
     """The items of these numbers, in this order; those that are gone for good are left out."""
-    found = here.collection.store.items.many(dict.fromkeys(asked.items))
+    found = here.collection.items.many(dict.fromkeys(asked.items))
     return {"items": [item_out(i) for i in found], "next": None}
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
+from likewise.collection import Model
 from likewise.collection.learn.guard import finite
 from likewise.collection.learn.methods import DEFAULT, METHODS
 from likewise.collection.learn.models import as_json as model_json
@@ -17,7 +18,6 @@ from likewise.server.errors import refusals
 from likewise.server.jobs import as_json
 from likewise.server.schemas import JobOut, Line, ModelOut, Strict
 from likewise.server.served import Here, Key
-from likewise.store import Model
 
 router = APIRouter(tags=["models"], responses=refusals())
 Id = Annotated[int, Path(ge=1, le=10**9)]

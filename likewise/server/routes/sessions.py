@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from likewise.collection.targets import teach_others
 from likewise.server.errors import refusals
 from likewise.server.routes.items import no_formula
 from likewise.server.schemas import BIGGEST, item_out
@@ -49,7 +48,7 @@ def sessions(
     state: Literal["open", "finished", "abandoned"] | None = None,
 ) -> dict[str, Any]:
     """Searches for a target, newest first."""
-    found = here.collection.store.sessions.all(state=state, limit=limit)
+    found = here.collection.sessions.all(state=state, limit=limit)
     return {"sessions": [session_out(here.collection, s) for s in found if s.kind == "target"]}
 
 
@@ -188,16 +187,16 @@ def end(session: Id, asked: EndIn, here: Here, key: Key = None) -> dict[str, Any
 
     def act() -> dict[str, Any]:
         with here.searches.at(session, asked.round) as search:
-            store, written = here.collection.store, 0
-            found = None if asked.found is None else store.items.get(asked.found)
-            with store.transaction():
+            collection, written = here.collection, 0
+            found = None if asked.found is None else collection.items.get(asked.found)
+            with collection.transaction():
                 _note(here, search, "end", asked, {"keep": asked.keep})
                 if found is None:
                     search.give_up(keep=asked.keep)
                 else:
                     search.found(found.id, keep=asked.keep)
                 if asked.keep:
-                    written = teach_others(here.collection, search, person=asked.person.strip())
+                    written = collection.targets.teach_others(search, person=asked.person.strip())
             if written:
                 here.hub.publish("judgements", {"records": []})
             return {
@@ -222,7 +221,7 @@ def _note(
 ) -> int:
     """Write a step down and tell the other tabs."""
     number, at = search.number, round or asked.round
-    step = here.collection.store.sessions.add_step(
+    step = here.collection.sessions.add_step(
         number, at, kind, payload, seconds=asked.seconds, key=key
     )
     news = {"session": number, "round": search.board.round, "kind": kind, "tab": asked.tab}
@@ -231,14 +230,14 @@ def _note(
 
 
 def _shown(here: Served, search: TargetSession) -> dict[str, Any]:
-    record = here.collection.store.sessions.get(search.number)
+    record = here.collection.sessions.get(search.number)
     return board_out(here.collection, search, record, here.searches.draft(search))
 
 
 @router.get("/steps.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
 def times(here: Here, session: Annotated[int | None, Query(ge=1, le=BIGGEST)] = None) -> Response:
     """What was done when, and how long it took, as CSV: of one search or of all."""
-    records = here.collection.store.sessions
+    records = here.collection.sessions
     wanted = [records.get(session)] if session else records.all(limit=BIGGEST)[::-1]
     out = io.StringIO()
     writer = csv.writer(out)

@@ -52,10 +52,9 @@ async def upload(request: Request, here: Here) -> dict[str, Any]:
 
 def _take(data: bytes, here: Here) -> dict[str, Any]:
     picture = here.pictures.upload(data)
-    store = here.collection.store
     sha256 = hashlib.sha256(data).hexdigest()
-    store.thumbnails.put(sha256, LARGE, picture.thumbnail)
-    store.uploads.put(data)
+    here.collection.thumbnails.put(sha256, LARGE, picture.thumbnail)
+    here.collection.uploads.put(data)
     return {
         "upload": sha256,
         "width": picture.width,

@@ -69,7 +69,7 @@ export const request = (query, model) => ({
   ...asked(query),
   k: query.k,
   model: model || null,
-  fold: query.fold,
+  fold: query.fold && !query.same, // views of one object are what is wanted
   check: query.same ? Math.min(query.k || CHECKED, CHECKED) : 0,
   filter: { tags: query.tags, folder: query.folder || null },
 });

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from likewise.store.open_files import TOO_MANY, spare, too_many
+from likewise.open_files import TOO_MANY, spare, too_many
 from likewise.types import Busy, DataProblem
 
 TEMPORARY = ".tmp-"
