@@ -225,6 +225,11 @@ def test_a_table_is_learned_shown_used_and_taken_back(folder: Path, tmp_path: Pa
         assert plain.model == "plain"
         with pytest.raises(SpaceMismatch):
             collection.search("3-0.png", model=model.id)
+        compared = collection.models.evaluate([model.id])
+        assert {row["method"] for row in compared.rows} == {"plain", f"{model.id} mine"}
+        look = collection.learn(name="by look")  # older marks count for a line that has none
+        with pytest.raises(BadInput, match="search the same"):
+            collection.models.evaluate([model.id, look.id])
         file = collection.models.write(model.id, tmp_path / "table.safetensors")
         assert collection.models.read(file).space == model.space
         collection.models.rollback(task="objects")

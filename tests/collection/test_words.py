@@ -11,6 +11,7 @@ from likewise.collection.learn.evidence import Sources
 from likewise.collection.learn.texts import Texts
 from likewise.datasets import swatches
 from likewise.types import BadInput, NotFound
+from tests.laws.test_line_laws import sums_up
 
 
 def draw(folder, count, seed):
@@ -104,6 +105,15 @@ def test_a_compact_index_gives_the_same_answer(worded):
     read = words.read("red", worded.look.view())
     among = read.find(worded.look.view(), 5, among=np.array(sorted(some.values())))
     assert set(among.ids.tolist()) <= set(some.values())
+
+
+def test_why_tells_what_the_text_adds(worded):
+    for query in (worded.query(text="red stripes"), worded.query(1, "red stripes")):
+        found = worded.ask(query, k=6)
+        told = [sums_up(worded, query, result) for result in found]
+        assert any("text" in one["parts"] for one in told)
+        assert any(len(one["lists"]) > 1 for one in told)
+        assert all(one["reader"] == found.reader for one in told)
 
 
 def test_activate_and_roll_back_are_the_readers_own(worded):

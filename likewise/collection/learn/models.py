@@ -16,6 +16,7 @@ from likewise.store import Activation, Model, Store
 from likewise.store.models import FILE
 from likewise.types import (
     LOOK,
+    OBJECTS,
     BadInput,
     DataProblem,
     Judgement,
@@ -198,7 +199,10 @@ class Modelling:
         """What each model (or ``"plain"``) makes of the judged items, and the truth."""
         from likewise.collection.learn.evidence import Marks, Sources
 
-        view = self._lines[LOOK].view()
+        ranks = {task_of(self.get(model)) for model in models if model != "plain"}
+        if len(ranks - {"text"}) > 1:
+            raise BadInput("Compare models that search the same: by look, or for objects.")
+        view = self._lines[OBJECTS if OBJECTS in ranks else LOOK].view()
         log = self._store.judgements if judgements is None else judgements
         evidence = Marks.gather(Sources(self._store, view), log)
         every = range(len(evidence.refs))
@@ -207,11 +211,6 @@ class Modelling:
             raise BadInput("There are no labels to evaluate on; import some, or mark results.")
         runs: dict[str, Run] = {}
         for model in models:
-            if model != "plain" and task_of(self.get(model)) == "objects":
-                raise BadInput(
-                    f"Model {model} is for same-object search; its card says how well. "
-                    "Compare models that rank pictures by their look."
-                )
             similarity, name = self.serving(model, view)
             runs[name] = evidence.run(similarity, every)
         return runs, truth, evidence
