@@ -308,14 +308,18 @@ def total(parts: Sequence[Surrogate]) -> Surrogate:
 
 
 def joined_lists(lists: Mapping[str, Hits], k: int) -> tuple[Hits, dict[int, tuple[str, ...]]]:
-    """One list as it is; several joined by reciprocal rank: the sum of 1 / (60 + place).
-
-    Gives the hits and, by item, the names of the lists that found it.  The rule needs no
-    common scale of scores, which full-text and picture scores do not have.
-    """
+    """One list with its own scores, several fused; and, by item, the lists that found it."""
     if len(lists) == 1:
         ((name, hits),) = lists.items()
         return Hits(hits.ids[:k], hits.scores[:k]), dict.fromkeys(hits.ids.tolist(), (name,))
+    return fused(lists, k)
+
+
+def fused(lists: Mapping[str, Hits], k: int) -> tuple[Hits, dict[int, tuple[str, ...]]]:
+    """Lists joined by reciprocal rank: an item scores the sum of 1 / (60 + its place).
+
+    The rule needs no common scale of scores, which full-text and picture scores do not have.
+    """
     score: dict[int, float] = {}
     found: dict[int, list[str]] = {}
     for name, hits in lists.items():

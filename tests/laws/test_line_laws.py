@@ -12,10 +12,11 @@ from PIL import Image
 
 import likewise
 from likewise.collection import Collection, Options
+from likewise.collection.search import fused, joined_lists
 from likewise.datasets import swatches
 from likewise.learners.word_table import WordTable
 from likewise.store import Filter
-from likewise.types import BadInput
+from likewise.types import BadInput, Hits
 
 LINES = ("look", "objects")
 FIRST = "a-0.png"
@@ -263,3 +264,10 @@ def test_a_line_that_is_not_there_is_refused(made: Path) -> None:
             collection.search(FIRST, line="smell")
         with pytest.raises(BadInput, match="no option 'limit'"):
             collection.search(FIRST, limit=3)
+
+
+def test_one_list_is_measured_by_its_places_and_shown_with_its_scores() -> None:
+    """Equal scores keep their order where a reader is measured: as it would be served."""
+    one = {"words": Hits(np.array([4, 2, 9]), np.array([1.0, 1.0, 1.0]))}
+    assert fused(one, 9)[0].scores.tolist() == [1 / 61, 1 / 62, 1 / 63]
+    assert joined_lists(one, 2)[0].scores.tolist() == [1.0, 1.0]

@@ -21,7 +21,7 @@ from likewise.collection.learn.descents import States
 from likewise.collection.learn.evidence import Make, Mask, Rival, Sources, folds
 from likewise.collection.learn.guard import HeldOut
 from likewise.collection.options import normal_text
-from likewise.collection.search import joined_lists
+from likewise.collection.search import fused
 from likewise.collection.text import Reader, full_text
 from likewise.evaluation import Comparison, Run
 from likewise.evaluation.guard import FEWEST
@@ -253,7 +253,7 @@ class Texts:
             order = np.lexsort((ids, -learned))
             order = order[learned[order] > 0]
             lists["learned words"] = Hits(ids[order], learned[order])
-        hits, _ = joined_lists(lists, len(ids))
+        hits, _ = fused(lists, len(ids))
         score = dict(zip(hits.ids.tolist(), hits.scores.tolist()))
         return {
             str(row): score.get(int(item), 0.0) + float(tie)
