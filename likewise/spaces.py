@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from likewise.solvers.smoothing import Smoothing
 from likewise.types import BadInput, FloatArray, Registry, Surrogate, as_matrix
 
 Arrays = dict[str, NDArray[Any]]
@@ -78,12 +79,22 @@ class Blocks:
 
     Made by :meth:`fit` from a sample; new pictures reuse it.  A block that is zero
     after centring stays zero: it has no say in any score.
+
+    With ``smoothing`` the picture vectors that are served are those of :meth:`transform`
+    smoothed by their neighbours (:mod:`likewise.solvers.smoothing`), which only a collection
+    knows.  The fingerprint says by how many neighbours and with which power, and not who they
+    are: a model outlives the coming and going of pictures.
     """
 
     kind: ClassVar[str] = "blocks"
 
-    def __init__(self, specs: Mapping[str, BlockSpec], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.specs = dict(specs)
+    def __init__(
+        self,
+        specs: Mapping[str, BlockSpec],
+        arrays: Mapping[str, NDArray[Any]],
+        smoothing: Smoothing | None = None,
+    ) -> None:
+        self.specs, self.smoothing = dict(specs), smoothing
         self._arrays = {name: np.asarray(a) for name, a in arrays.items()}
         self.names = tuple(self.specs)
         self.slices: dict[str, slice] = {}
@@ -145,9 +156,13 @@ class Blocks:
             arrays[f"{name}.basis"] = np.eye(dim, dtype=np.float32)
         return cls(specs, arrays)
 
+    def smoothed(self, smoothing: Smoothing | None) -> Blocks:
+        """The same blocks, served smoothed in this way or as they are."""
+        return Blocks(self.specs, self._arrays, smoothing)
+
     @property
     def fingerprint(self) -> str:
-        """Hash of the blocks' names, settings, means and axes."""
+        """Hash of the blocks' names, settings, means, axes and smoothing."""
         return self._fingerprint
 
     @property
@@ -156,7 +171,10 @@ class Blocks:
         return self._dim
 
     def transform(self, features: Mapping[str, Any]) -> FloatArray:
-        """Picture vectors of raw features: reduce each block, bring it to unit length."""
+        """Picture vectors of raw features: reduce each block, bring it to unit length.
+
+        Not smoothed: that needs neighbours.
+        """
         matrices = self._matrices(features, self.names)
         parts = []
         for name, spec in self.specs.items():
@@ -195,10 +213,14 @@ class Blocks:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Blocks:
         """The space that :meth:`to_arrays` described."""
-        return cls({b["name"]: BlockSpec(**b["spec"]) for b in settings["blocks"]}, arrays)
+        specs = {b["name"]: BlockSpec(**b["spec"]) for b in settings["blocks"]}
+        how = settings.get("smoothing")
+        return cls(specs, arrays, None if how is None else Smoothing(**how))
 
     def _settings(self) -> dict[str, Any]:
-        return {"blocks": [{"name": n, "spec": asdict(s)} for n, s in self.specs.items()]}
+        blocks = [{"name": n, "spec": asdict(s)} for n, s in self.specs.items()]
+        how = {} if self.smoothing is None else {"smoothing": self.smoothing._asdict()}
+        return {"blocks": blocks, **how}
 
     @staticmethod
     def _matrices(features: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, FloatArray]:

@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.decomposition import PCA
 
+from likewise.solvers.smoothing import Smoothing
 from likewise.spaces import SPACES, Blocks, BlockSpec, Projected, Squared, Words
 from likewise.types import BadInput, Surrogate
 from tests.laws.examples import blocks
@@ -193,3 +194,14 @@ def test_every_space_is_restored_with_its_fingerprint(position):
     assert again.dim == space.dim == space.encode(x).shape[1]
     one, two = again.encode(x), space.encode(x)
     assert (one != two).nnz == 0 if sparse.issparse(one) else np.array_equal(one, two)
+
+
+def test_smoothing_is_another_space_that_comes_back_from_its_arrays():
+    base = Blocks.identity({"deep": 4, "colour": 2})
+    on = base.smoothed(Smoothing(5, 3.0))
+    assert len({base.fingerprint, on.fingerprint, base.smoothed(Smoothing(3)).fingerprint}) == 3
+    again = Blocks.from_arrays(*on.to_arrays())
+    assert again.fingerprint == on.fingerprint
+    assert again.smoothing == (5, 3.0)
+    assert on.smoothed(None).fingerprint == base.fingerprint
+    assert "smoothing" not in base.to_arrays()[1]  # spaces of earlier commits keep their name

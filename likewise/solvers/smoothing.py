@@ -1,0 +1,131 @@
+"""Codes smoothed by their nearest neighbours: what a collection knows before anybody marks.
+
+With z = sqrt(w0) o x, the coordinates in which plain similarity is a dot product,
+
+    y(x) = a (x / |z| + sum over the k nearest others j of max(0, cos(z, z_j))^power x_j / |z_j|)
+
+and a such that sqrt(w0) o y is as long as z.  No coordinate is mixed with another, so a block
+stays a block, and what a block adds to a score is still the truth.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise.solvers.checks import Ints
+
+Floats = NDArray[np.floating[Any]]
+
+K, POWER = 5, 3.0
+"""Neighbours that a code takes in, and the exponent on their cosines: the defaults."""
+ASKED, ITEMS = 512, 16_384
+"""Rows whose cosines are in memory at a time."""
+
+
+class Smoothing(NamedTuple):
+    """By how many neighbours codes are smoothed, and with which exponent on their cosines."""
+
+    k: int = K
+    power: float = POWER
+
+
+def smoothed(x: ArrayLike, near: ArrayLike, w0: ArrayLike, power: float = POWER) -> Floats:
+    """Codes smoothed by neighbours that are known already.
+
+    Parameters
+    ----------
+    x
+        Picture vectors, one row each.
+    near
+        The neighbours' vectors, of shape (rows, neighbours, columns); a vector of zeros is none.
+    w0
+        Plain weight of each column.
+    power
+        Exponent on the cosines: the larger, the less a far neighbour says.
+
+    Returns
+    -------
+    array
+        As ``x``; a row without length in z stays as it is.
+    """
+    rows, others = np.asarray(x), np.asarray(near)
+    root = np.sqrt(np.asarray(w0, dtype=np.float64))
+    length = np.linalg.norm(rows * root, axis=-1, keepdims=True)
+    own = _over(rows.astype(np.float64), length)
+    unit = _over(others, np.linalg.norm(others * root, axis=-1, keepdims=True))
+    cosine = np.einsum("nkd,nd->nk", unit * root, own * root)
+    summed = own + np.einsum("nk,nkd->nd", np.maximum(cosine, 0.0) ** power, unit)
+    now = np.linalg.norm(summed * root, axis=-1, keepdims=True)
+    return np.where(length > 0, summed * _over(length, now), rows).astype(rows.dtype)
+
+
+def nearest(
+    x: ArrayLike, items: ArrayLike, w0: ArrayLike, k: int = K, *, own: ArrayLike | None = None
+) -> Ints:
+    """Rows of the ``k`` items of the largest cosine in z, best first, by a scan in blocks.
+
+    ``own`` names the item that each row of ``x`` is itself, which is no neighbour of it.
+    """
+    asked, held = np.asarray(x), np.asarray(items)
+    root = np.sqrt(np.asarray(w0, dtype=np.float64)).astype(held.dtype)
+    k = min(k, len(held) - (own is not None))
+    out = np.empty((len(asked), max(k, 0)), np.int64)
+    if k < 1:
+        return out
+    mine = None if own is None else np.asarray(own)
+    for start in range(0, len(asked), ASKED):
+        part = slice(start, start + ASKED)
+        z = (asked[part] * root).astype(held.dtype)  # its length changes no order
+        best: Any = np.zeros((len(z), 0), held.dtype)
+        at = np.zeros((len(z), 0), np.int64)
+        for first in range(0, len(held), ITEMS):
+            some = held[first : first + ITEMS] * root
+            some = _over(some, np.linalg.norm(some, axis=1, keepdims=True))
+            cosine = z @ some.T
+            if mine is not None:
+                hit = np.flatnonzero((mine[part] >= first) & (mine[part] < first + len(some)))
+                cosine[hit, mine[part][hit] - first] = -np.inf
+            top = np.argpartition(-cosine, min(k, cosine.shape[1]) - 1, axis=1)[:, :k]
+            best = np.hstack([best, np.take_along_axis(cosine, top, axis=1)])
+            at = np.hstack([at, top + first])
+            order = np.lexsort((at, -best), axis=1)[:, :k]
+            best, at = np.take_along_axis(best, order, 1), np.take_along_axis(at, order, 1)
+        out[part] = at
+    return out
+
+
+def smooth(
+    x: ArrayLike,
+    w0: ArrayLike,
+    *,
+    items: ArrayLike | None = None,
+    k: int = K,
+    power: float = POWER,
+) -> Floats:
+    """Picture vectors smoothed by their nearest ``items``; by each other where not given.
+
+    Rows of ``x`` that are given without ``items`` are items themselves, none a neighbour of
+    itself; with ``items`` they are queries from elsewhere.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+    >>> smooth(x, np.ones(2), k=1).round(2).tolist()
+    [[0.98, 0.21], [0.91, 0.42], [0.15, 0.99]]
+    """
+    rows = np.asarray(x)
+    held = rows if items is None else np.asarray(items)
+    near = nearest(rows, held, w0, k, own=np.arange(len(rows)) if items is None else None)
+    out = np.empty_like(rows)
+    for start in range(0, len(rows), ASKED):
+        part = slice(start, start + ASKED)
+        out[part] = smoothed(rows[part], held[near[part]], w0, power)
+    return out
+
+
+def _over(rows: Any, length: Any) -> Any:
+    """Rows divided by lengths; zero where the length is."""
+    return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
