@@ -457,6 +457,7 @@ class Collection:
         """Remove items' vectors, thumbnails and judgements for good (not the files)."""
         ids = [self.item(which).id for which in items]
         forgotten = self.store.forget(ids)
+        self.teaching.taught.forget()
         self.layouts.forget_map()
         self.build()
         return forgotten

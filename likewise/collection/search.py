@@ -17,7 +17,7 @@ from likewise.collection import duplicates
 from likewise.collection.lines.line import Line, View
 from likewise.collection.options import Answer, Options, Query, Result
 from likewise.collection.text import Read, full_text
-from likewise.store import Filter, Store, as_file, as_key
+from likewise.store import Filter, Store, as_file
 from likewise.types import BadInput, Hits, IdArray, Similarity, Surrogate
 
 if TYPE_CHECKING:
@@ -139,13 +139,8 @@ class Search:
         """1 or -1 by item that was marked for this query and can be found."""
         if not query.examples and query.vector is not None:
             return {}
-        marks = self._teaching.marks(query) if query.can_be_judged else {}
-        known = self._store.items.ids([as_key(path) for path in marks])
-        return {
-            known[key]: 1.0 if value > 0 else -1.0
-            for path, value in marks.items()
-            if (key := as_key(path)) in known and view.holds(known[key])
-        }
+        marks = self._teaching.marks(query)
+        return {i: 1.0 if value > 0 else -1.0 for i, value in marks.items() if view.holds(i)}
 
     def _read(self, query: Query, options: Options, view: View) -> Read | None:
         reader = self._models.reader(options.model, view) if query.text else None

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from likewise.collection import Collection, as_file
+from likewise.collection import Collection
 
 
 class Representatives:
@@ -34,13 +34,7 @@ class Representatives:
 
 def next_reference(collection: Collection, offered: list[int], skip: set[int]) -> int | None:
     """The first item on offer that nobody has taught yet and that was not skipped."""
-    taught = {
-        record.judgement.query.value
-        for record in collection.log.records(kind="label")
-        if record.judgement.query.kind == "item"
-    }
-    paths = collection.items.paths(offered)
-    for item in offered:
-        if item not in skip and item in paths and as_file(paths[item]) not in taught:
-            return item
-    return None
+    taught = {name.partition("@")[0] for _, name in collection.teaching.taught.queries()}
+    known = collection.items.paths(offered)
+    left = (i for i in offered if i not in skip and i in known and f"item:{i}" not in taught)
+    return next(left, None)

@@ -238,14 +238,14 @@ def item_out(item: Item) -> dict[str, Any]:
 def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str, Any]:
     """An answer as JSON values, with what was said before of each result."""
     facts = {i.id: i for i in collection.items.many(r.item for r in answer.results)}
-    marks = collection.teaching.marks(query) if query.can_be_judged else {}
+    marks = collection.teaching.marks(query)
     results = [
         {
             **item_out(facts[r.item]),
             "score": float(r.score),
             "found_by": list(r.found_by),
             "copies": list(r.copies),
-            "mark": marks.get(r.path),
+            "mark": marks.get(r.item),
             "inliers": r.inliers,
         }
         for r in answer.results

@@ -9,7 +9,7 @@ from likewise.store.forget import Forgotten
 from likewise.store.generations import Generation
 from likewise.store.items import Comparison, Item, Seen
 from likewise.store.jobs import Job
-from likewise.store.judgement_log import Record
+from likewise.store.judgement_log import Record, Said, query_name
 from likewise.store.models import Activation, Model
 from likewise.store.paths import as_file, as_key, printable
 from likewise.store.sessions import Round, Session, Step
@@ -35,6 +35,7 @@ __all__ = [
     "Record",
     "Result",
     "Round",
+    "Said",
     "Seen",
     "Session",
     "Step",
@@ -45,6 +46,7 @@ __all__ = [
     "backup",
     "doctor",
     "printable",
+    "query_name",
     "restore",
     "verify",
 ]

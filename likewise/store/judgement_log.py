@@ -11,7 +11,8 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
 
 from likewise.store.catalogue import AMONG, Catalogue, id_list
 from likewise.store.items import Items
@@ -28,6 +29,47 @@ class Record:
     id: int
     judgement: Judgement
     undone: bool
+
+
+class Said(NamedTuple):
+    """What a label, or an ordering of a target search, says; all about one query has one name.
+
+    Attributes
+    ----------
+    record
+        Its number in the log.
+    line, name
+        What was searched, and the query: ``item:12``, ``item:12@0.1,0.1,0.6,0.6`` (a part),
+        ``upload:`` and its hash, ``text:`` and its words, ``session:3`` for a target search.
+    query
+        The item that was the query, where one was.
+    items
+        Ids of what was judged.
+    undo
+        Whether something about this query was taken back or brought back: nothing else is said.
+    """
+
+    record: int
+    line: str
+    name: str
+    query: int | None = None
+    value: float = 0.0
+    items: tuple[int, ...] = ()
+    undo: bool = False
+
+
+_TEACHES = "(j.kind = 'label' OR j.kind = 'ordering' AND j.source LIKE 'session %')"
+_SAID = (
+    "SELECT j.id, j.line, j.kind, j.query_kind, j.query_item, j.query_value, j.crop, j.value, "
+    "j.source, j.undoes, d.item FROM judgements AS j INDEXED BY {index} "
+    "LEFT JOIN judged AS d ON d.judgement = j.id WHERE {which} ORDER BY j.id, d.position"
+)
+
+
+def query_name(kind: str, value: int | str, crop: Sequence[float] | None = None) -> str:
+    """The name of a query: what it is and, for items by number, which one."""
+    part = "@" + ",".join(f"{edge:g}" for edge in crop) if crop else ""
+    return f"{kind}:{value}{part}"
 
 
 class JudgementLog:
@@ -90,7 +132,7 @@ class JudgementLog:
             row = db.execute("SELECT kind FROM judgements WHERE id = ?", (record,)).fetchone()
             if row is None:
                 raise NotFound(f"There is no judgement {record} in the log.")
-            if record in _undone(db):
+            if record in _undone(db, [record]):
                 raise BadInput(
                     f"Judgement {record} was undone before; undo the undo to bring it back."
                 )
@@ -137,9 +179,40 @@ class JudgementLog:
                 "AND COALESCE(i.path, CAST(j.query_value AS BLOB)) = ?",
                 (item, query.kind, query.value.encode("utf-8", "surrogateescape")),
             ).fetchall()
-            gone = _undone(db) if rows else set()
+            gone = _undone(db, [row[0] for row in rows])
         crop = json.dumps(query.crop) if query.crop else None
         return float(sum(row[1] for row in rows if row[0] not in gone and row[2] == crop))
+
+    def said(self, after: int = 0) -> list[Said]:
+        """What was said for queries after a record, in order; clicks are not even read.
+
+        What was taken back is among it, followed by an entry with ``undo``.
+        """
+        with self._catalogue.reading() as db:
+            which = f"j.id > ? AND j.kind <> 'click' AND ({_TEACHES} OR j.kind = 'undo')"
+            rows = db.execute(_SAID.format(index="judgements_told", which=which), (after,))
+            found = [_said(list(group)) for _, group in groupby(rows, lambda row: row[0])]
+            return [one for one in (_resolved(db, one) for one in found) if one is not None]
+
+    def said_with(self, record: int) -> list[Said]:
+        """What counts of all that was said for the query of a record, in order."""
+        with self._catalogue.reading() as db:
+            about = db.execute(
+                "SELECT kind, source, query_item, query_value, query_kind, crop, line "
+                "FROM judgements WHERE id = ?",
+                (record,),
+            ).fetchone()
+            if about[0] == "ordering":
+                index, which, given = "judgements_sessions", "j.source = ?", about[1:2]
+                which += " AND j.kind = 'ordering'"
+            else:
+                index, given = "judgements_taught", about[2:]
+                columns = ("query_item", "query_value", "query_kind", "crop", "line")
+                which = " AND ".join(f"j.{name} IS ?" for name in columns) + " AND j.kind = 'label'"
+            rows = db.execute(_SAID.format(index=index, which=which), given)
+            found = [_said(list(group)) for _, group in groupby(rows, lambda row: row[0])]
+            gone = _undone(db, [one.record for one in found])
+        return [one for one in found if one.record not in gone]
 
     def texts(self, limit: int = 1000) -> list[str]:
         """Text queries that something was judged for, the latest first."""
@@ -151,6 +224,24 @@ class JudgementLog:
                 (limit,),
             )
             return [str(row[0]) for row in rows]
+
+    def last(self) -> int:
+        """Number of the latest record that counts and is no undo; 0 where there is none."""
+        before = self.newest() + 1
+        with self._catalogue.reading() as db:
+            while True:
+                rows = db.execute(
+                    "SELECT id FROM judgements WHERE id < ? AND kind <> 'undo' "
+                    "ORDER BY id DESC LIMIT 100",
+                    (before,),
+                ).fetchall()
+                gone = _undone(db, [row[0] for row in rows])
+                for (number,) in rows:
+                    if number not in gone:
+                        return int(number)
+                if not rows:
+                    return 0
+                before = rows[-1][0]
 
     def newest(self) -> int:
         """Number of the newest record, an undo included; 0 where there is none."""
@@ -285,12 +376,43 @@ def _insert(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> int:
     return number
 
 
-def _undone(db: sqlite3.Connection) -> set[int]:
+def _said(rows: list[tuple[Any, ...]]) -> Said:
+    number, line, kind, query_kind, item, text, crop, value, source, undoes, _ = rows[0]
+    if kind == "undo":
+        return Said(int(undoes), "", "", undo=True)
+    name = query_name(query_kind, text if item is None else item, json.loads(crop or "null"))
+    if kind == "ordering":
+        name = source.replace("session ", "session:")
+    return Said(number, line, name, item, value, tuple(r[-1] for r in rows if r[-1] is not None))
+
+
+def _resolved(db: sqlite3.Connection, said: Said) -> Said | None:
+    """An undo with the query that it is about in the end; None where that teaches nothing."""
+    if not said.undo:
+        return said
+    number = said.record
+    about = "SELECT undoes FROM judgements WHERE id = ?"
+    while (undoes := db.execute(about, (number,)).fetchone()[0]) is not None:
+        number = undoes
+    which = f"j.id = ? AND j.kind <> 'click' AND {_TEACHES}"
+    rows = db.execute(_SAID.format(index="judgements_told", which=which), (number,)).fetchall()
+    return _said(rows)._replace(undo=True) if rows else None
+
+
+def _undone(db: sqlite3.Connection, records: Sequence[int] | None = None) -> set[int]:
+    """What counts no longer: of all, or of some records and the undos that lead to them."""
+    undos: list[tuple[int, int]] = []
+    if records is None:
+        undos = db.execute("SELECT id, undoes FROM judgements WHERE undoes IS NOT NULL").fetchall()
+    while records:
+        layer = db.execute(
+            f"SELECT id, undoes FROM judgements WHERE undoes {AMONG}", (id_list(records),)
+        ).fetchall()
+        undos += layer
+        records = [number for number, _ in layer]
     # Undos come after what they undo: from the newest on, each one that counts cancels.
     gone: set[int] = set()
-    for number, undoes in db.execute(
-        "SELECT id, undoes FROM judgements WHERE undoes IS NOT NULL ORDER BY id DESC"
-    ):
+    for number, undoes in sorted(undos, reverse=True):
         if number not in gone:
             gone.add(undoes)
     return gone

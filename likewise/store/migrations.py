@@ -253,8 +253,16 @@ LINES = """
 ALTER TABLE judgements ADD COLUMN line TEXT NOT NULL DEFAULT 'look';
 """
 
+# A search reads what was taught, never the clicks: so many of these come in.
+TAUGHT = """
+CREATE INDEX judgements_told ON judgements (id) WHERE kind <> 'click';
+CREATE INDEX judgements_taught ON judgements (query_item, query_value) WHERE kind = 'label';
+CREATE INDEX judgements_sessions ON judgements (source) WHERE kind = 'ordering';
+"""
+
 STEPS: tuple[str, ...] = (
     ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES, LINES,
+    TAUGHT,
 )  # fmt: skip
 
 

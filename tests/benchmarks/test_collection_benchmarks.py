@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import cold, ingest
+from benchmarks import after_a_mark, cold, ingest
 from experiments.report import Report
 
 
@@ -20,3 +20,10 @@ def test_cold():
     cold.main(report)
     assert report.rows[0]["ratio"] > 0
     assert report.rows[1]["p50_ms"] > 0
+
+
+def test_after_a_mark():
+    report = Report("after_a_mark", quick=True)
+    after_a_mark.main(report)
+    assert {row["method"] for row in report.rows} >= {"plain", "after a mark", "after an undo"}
+    assert all(row["cpu_ms"] > 0 for row in report.rows)

@@ -208,14 +208,11 @@ def teach_next(
     collection = here.collection
     offered = here.representatives(REFERENCES)
     chosen = next_reference(collection, offered, set(skip or ()))
-    said: dict[Any, set[bool]] = {}
-    marks = 0
-    for record in collection.log.records(kind="label"):
-        marks += len(record.judgement.items)
-        said.setdefault(record.judgement.query, set()).add(record.judgement.value > 0)
+    taught = collection.teaching.taught.queries()
+    said = [m.values() for (_, name), m in taught.items() if not name.startswith("session:")]
     return {
         "reference": None if chosen is None else item_out(collection.items.get(chosen)),
-        "judgements": marks,
+        "judgements": sum(map(len, said)),
         "queries": len(said),
-        "both": sum(len(values) == 2 for values in said.values()),
+        "both": sum(len({value > 0 for value in values}) == 2 for values in said),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,18 +12,17 @@ import numpy as np
 
 from likewise.collection.options import Query
 from likewise.collection.query_pictures import QueryPictures
-from likewise.store import Store, as_file
-from likewise.types import BadInput, Judgement, JudgementKind, NotFound, QueryRef
+from likewise.collection.teach.taught import Taught
+from likewise.store import Store, as_file, query_name
+from likewise.types import BadInput, Judgement, JudgementKind, NotFound
 
 
 class Teaching:
-    """The log of judgements of a collection."""
+    """The log of judgements of a collection; ``taught`` is what it says by query."""
 
     def __init__(self, store: Store, pictures: QueryPictures) -> None:
         self._store, self._pictures = store, pictures
-        self._lock = threading.Lock()
-        self._read_to = 0
-        self._marks: dict[tuple[str, QueryRef], dict[str, float]] = {}
+        self.taught = Taught(store)
 
     # -- writing -----------------------------------------------------------------
 
@@ -98,10 +96,9 @@ class Teaching:
     def undo(self, record: int | None = None, *, person: str = "", source: str = "api") -> int:
         """Take a judgement back: the one of this number, or the last that counts."""
         if record is None:
-            records = [r.id for r in self._store.judgements.records()]
-            if not records:
+            record = self._store.judgements.last()
+            if not record:
                 raise NotFound("There is no judgement to undo.")
-            record = records[-1]
         self._store.judgements.undo(record, person=person, source=source)
         return record
 
@@ -155,21 +152,12 @@ class Teaching:
 
     # -- marks at work -----------------------------------------------------------
 
-    def marks(self, query: Query) -> dict[str, float]:
-        """What was said of items for this query: path to value, the latest word counting."""
-        with self._lock:
-            self._catch_up()
-            return dict(self._marks.get((query.line, query.ref), {}))
+    def name(self, query: Query) -> str:
+        """The name under which marks of a query are kept; see :class:`likewise.store.Said`."""
+        ref = query.ref
+        value = self._store.items.find(ref.value).id if ref.kind == "item" else ref.value
+        return query_name(ref.kind, value, ref.crop)
 
-    def _catch_up(self) -> None:
-        newest = self._store.judgements.newest()
-        if newest == self._read_to:
-            return
-        # An undo anywhere changes what counts, so the labels are read anew: they are few.
-        self._marks = {}
-        for record in self._store.judgements.records(kind="label"):
-            judgement = record.judgement
-            marks = self._marks.setdefault((judgement.line, judgement.query), {})
-            for item in judgement.items:
-                marks[item] = judgement.value
-        self._read_to = newest
+    def marks(self, query: Query) -> dict[int, float]:
+        """What was said of items for this query: item to value, the latest word counting."""
+        return self.taught.marks(query.line, self.name(query)) if query.can_be_judged else {}
