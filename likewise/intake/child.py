@@ -7,6 +7,7 @@ elsewhere it gives up writing and the network, see :mod:`likewise.intake.confine
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import pickle
@@ -14,7 +15,7 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,23 +37,30 @@ STARTS, WAITS, COMPUTES, DIED = -1, -2, -3, -4
 class Task:
     """One picture to describe: the caller's key, and a file or the bytes of one.
 
-    ``crop`` is (left, top, right, bottom) as shares of width and height.
+    ``crop`` is (left, top, right, bottom) as shares of width and height.  A file whose digest
+    begins like one of ``known`` (:func:`short`) is read and not described.
     """
 
     key: int
     path: bytes = b""
     data: bytes | None = None
     crop: tuple[float, float, float, float] | None = None
+    known: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What became of one file: a picture with its features, or the one reason why not."""
+    """What became of one file: a picture with its features, or the one reason why not.
+
+    ``sha256`` is of the very bytes that were decoded, empty where none could be read; neither a
+    picture nor a problem means that the task knew them.
+    """
 
     key: int
     picture: Picture | None = None
     features: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     problem: str = ""
+    sha256: bytes = b""
 
 
 Decoder = Callable[[Task, bool], Picture]
@@ -115,31 +123,42 @@ def _describe_chunk(
     chunk: list[Task], compute: Any, decoder: Callable[[Task], Picture], pipe: Connection
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
-    good: list[tuple[int, Picture]] = []
+    good: list[tuple[int, bytes, Picture]] = []
     with _memory_limit(MEMORY):
         for task in chunk:
             pipe.send(task.key)
+            digest = b""
             try:
-                good.append((task.key, decoder(task)))
+                data = read_file(task.path) if task.data is None else task.data
+                digest = hashlib.sha256(data).digest()
+                if short(digest) in task.known:
+                    outcomes.append(Outcome(task.key, sha256=digest))
+                else:
+                    good.append((task.key, digest, decoder(replace(task, data=data))))
             except Unreadable as error:
-                outcomes.append(Outcome(task.key, problem=str(error)))
+                outcomes.append(Outcome(task.key, problem=str(error), sha256=digest))
             except MemoryError:
                 reason = "Decoding needs more memory than one picture may take."
-                outcomes.append(Outcome(task.key, problem=reason))
+                outcomes.append(Outcome(task.key, problem=reason, sha256=digest))
         pipe.send(COMPUTES)
     if not good:
         return outcomes
-    blocks = compute([picture.pixels for _, picture in good]) if compute is not None else {}
-    for row, (key, picture) in enumerate(good):
+    blocks = compute([picture.pixels for *_, picture in good]) if compute is not None else {}
+    for row, (key, digest, picture) in enumerate(good):
         vectors = {name: matrix[row] for name, matrix in blocks.items()}
         bad = [name for name, vector in vectors.items() if not np.isfinite(vector).all()]
         if bad:
             reason = f"The {bad[0]} features of this picture are not finite."
-            outcomes.append(Outcome(key, problem=reason))
+            outcomes.append(Outcome(key, problem=reason, sha256=digest))
             continue
         light = replace(picture, pixels=np.empty((0, 0, 3), np.uint8))  # pixels stay here
-        outcomes.append(Outcome(key, light, vectors))
+        outcomes.append(Outcome(key, light, vectors, sha256=digest))
     return outcomes
+
+
+def short(digest: bytes) -> bytes:
+    """The part of a digest by which a child knows a content."""
+    return digest[:8]
 
 
 def decode_task(task: Task, gps: bool) -> Picture:
@@ -153,6 +172,20 @@ def decode_task(task: Task, gps: bool) -> Picture:
 
 def read_file(path: bytes) -> bytes:
     """The bytes of a regular file, or one reason why not."""
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        return file.read(size)  # a larger number would be set aside at once
+
+
+def digest_of(path: bytes) -> bytes:
+    """SHA-256 of a regular file, however large; or one reason why not."""
+    with open_file(path) as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+@contextlib.contextmanager
+def open_file(path: bytes) -> Iterator[BinaryIO]:
+    """A regular file to read; whatever is wrong with it is one reason."""
     import stat
 
     try:
@@ -167,7 +200,7 @@ def read_file(path: bytes) -> bytes:
         if facts.st_size > MAX_FILE:
             raise Unreadable(f"The file is larger than {MAX_FILE >> 30} GiB.")
         try:
-            return file.read(facts.st_size)  # a larger number would be set aside at once
+            yield file
         except OSError as error:
             raise Unreadable(f"The file cannot be read ({error.strerror}).") from None
 

@@ -1,4 +1,7 @@
-"""Pictures in: scan, hash, decode and describe in child processes, commit in batches.
+"""Pictures in: scan, read each new file once in a child process, commit in batches.
+
+A child reads a file, hashes it, and describes it unless its content is known, so that hash and
+vectors are of the same bytes.
 
 Whatever was committed stays; whatever was not is found again by the next scan.  So
 the work may be stopped at any moment, by Ctrl-C or by a power cut, and goes on where
@@ -7,19 +10,18 @@ it was.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from likewise.intake.decoding import Unreadable
 from likewise.intake.scanning import Scan, scan
-from likewise.intake.workers import Outcome, Task, describe, read_file
-from likewise.store import Comparison, Pending, Result, Seen, Store, Text
+from likewise.intake.workers import Outcome, Task, describe, digest_of, short
+from likewise.store import Comparison, Result, Seen, Store, Text
 from likewise.types import DataProblem, Progress
 
 DISKS, UNREACHABLE = "disks", "unreachable"
@@ -31,7 +33,8 @@ COMMIT_EVERY = 64
 """Pictures in one transaction, at most ..."""
 COMMIT_SECONDS = 2.0
 """... or as many as came in this time."""
-HASH_AHEAD = 32
+MANY = 4_096
+"""Known contents of one size, beyond which a file is hashed before it is handed out."""
 FEW_MISSING = 10
 """So few files may always go missing without a question ..."""
 SHARE_MISSING = 0.2
@@ -189,87 +192,71 @@ class _Run:
         progress: Progress | None,
     ) -> None:
         self.store, self.folder, self.report = store, folder, report
-        self.files = [*comparison.new, *comparison.changed, *comparison.returned]
+        files = [*comparison.new, *comparison.changed, *comparison.returned]
+        self.first = store.items.reserve()
+        self.files = [file._replace(id=self.first + at) for at, file in enumerate(files)]
+        self.changed = {file.path for file in comparison.changed}
         self.missing = missing
         self.gone = missing | unreachable
         self.progress = progress
-        self.batch: list[Outcome] = []
+        self.given: dict[int, Seen] = {}
+        self.batch: list[tuple[Seen, Outcome]] = []
         self.committed = time.monotonic()
-        self.total = len(self.files) + store.contents.waiting()
+        self.total = len(files) + store.contents.waiting()
         self.done = 0
+        # Only files of one size can be copies: known contents by the sizes that matter.
+        sizes = Counter(file.size for file in files)
+        self.known: dict[int, set[bytes]] = {size: set() for size, n in sizes.items() if n > 1}
+        for size, digest in store.contents.described(sizes):
+            self.known.setdefault(size, set()).add(short(digest))
 
     # -- what is to do -----------------------------------------------------------
 
     def tasks(self) -> Iterator[Task]:
-        """Contents that wait, then the scan's files: hashed a few ahead, known ones skipped."""
+        """Contents that wait, then the scan's files; what may be a copy of one of them last."""
         self._tell()
-        last = 0
-        for pending in self._waiting(last):
-            last = max(last, pending.content)
-            if pending.item not in self.gone:
-                yield self._task(pending)
-        with ThreadPoolExecutor(4) as threads:
-            for start in range(0, len(self.files), HASH_AHEAD):
-                part = self.files[start : start + HASH_AHEAD]
-                hashed = list(threads.map(self._hash, part))
-                self._see(part, hashed)
-                fresh = list(self._waiting(last))
-                self.done += len(part) - len(fresh)
-                for pending in fresh:
-                    last = max(last, pending.content)
-                    yield self._task(pending)
+        yield from map(self._task, self._waiting())
+        sizes, later = set[int](), list[Seen]()
+        for file in self.files:
+            if file.size in sizes:
+                later.append(file)
+            else:
+                sizes.add(file.size)
+                yield self._task(file)
+        yield from map(self._task, later)
 
-    def _waiting(self, after: int) -> Iterator[Pending]:
-        while True:
-            rows = self.store.contents.pending(256, after)
-            yield from rows
-            if len(rows) < 256:
-                return
-            after = rows[-1].content
+    def _waiting(self) -> Iterator[Seen]:
+        rows, number = self.store.contents.pending(256), self.first + len(self.files)
+        while rows:
+            for row in rows:
+                if row.item not in self.gone and row.path not in self.changed:
+                    yield Seen(row.path, row.size, row.mtime_ns, None, number)
+                    number += 1
+            rows = self.store.contents.pending(256, rows[-1].content)
 
-    def _task(self, pending: Pending) -> Task:
-        return Task(pending.content, os.path.join(self.folder, pending.path))
+    def _task(self, file: Seen) -> Task:
+        number = file.id or 0
+        self.given[number] = file
+        known = self.known.get(file.size, set()) if number < self.first + len(self.files) else set()
+        if len(known) > MANY:
+            known = known & {short(self._digest(file))}
+        return Task(number, os.path.join(self.folder, file.path), known=frozenset(known))
 
-    def _hash(self, file: Seen) -> bytes | str:
+    def _digest(self, file: Seen) -> bytes:
         try:
-            return hashlib.sha256(read_file(os.path.join(self.folder, file.path))).digest()
-        except Unreadable as error:
-            return str(error)
-
-    def _see(self, files: list[Seen], hashed: list[bytes | str]) -> None:
-        """Record files: a known content under a new name, whose old name is gone, is a rename."""
-        digests = [h for h in hashed if isinstance(h, bytes)]
-        holders = self.store.items.by_content(digests)
-        renames: list[tuple[int, bytes]] = []
-        seen: list[Seen] = []
-        reasons: dict[int, str] = {}
-        known = self.store.items.ids([f.path for f in files])
-        for file, digest in zip(files, hashed):
-            old = (
-                [i for i in holders.get(digest, []) if i in self.missing]
-                if isinstance(digest, bytes)
-                else []
-            )
-            if old and file.path not in known:
-                self.missing.discard(old[0])
-                renames.append((old[0], file.path))
-            if isinstance(digest, str):
-                reasons[len(seen)] = digest
-            seen.append(file._replace(sha256=digest if isinstance(digest, bytes) else None))
-        if renames:
-            self.store.items.rename(renames)
-            self.report.renamed += len(renames)
-            self.report.new -= len(renames)
-        ids = self.store.items.see(seen)
-        if reasons:
-            self.store.items.trouble([(ids[i], reason) for i, reason in reasons.items()])
-            self.report.problems += len(reasons)
+            return digest_of(os.path.join(self.folder, file.path))
+        except Unreadable:
+            return b""
 
     # -- what was done -----------------------------------------------------------
 
     def take(self, outcome: Outcome) -> bool:
         """Keep an outcome; commit when the batch is full or old, and say whether it did."""
-        self.batch.append(outcome)
+        file = self.given.pop(outcome.key)
+        digest = outcome.sha256 or self._digest(file)  # a child that died could not tell it
+        self.batch.append((file._replace(sha256=digest or None), outcome))
+        if digest and file.size in self.known:
+            self.known[file.size].add(short(digest))
         self.done += 1
         due = len(self.batch) >= COMMIT_EVERY or time.monotonic() - self.committed > COMMIT_SECONDS
         if due:
@@ -279,18 +266,48 @@ class _Run:
 
     def commit(self) -> None:
         """Write the batch: segment file first, then one transaction."""
-        batch, self.batch = self.batch, []
+        batch, self.batch = sorted(self.batch, key=lambda pair: pair[1].key), []
         if not batch:
             return
-        good = [o for o in batch if o.picture is not None]
-        results = [result_of(o) for o in batch]
-        blocks: dict[str, np.ndarray] = {}
-        if good and good[0].features:
-            blocks = {name: np.stack([o.features[name] for o in good]) for name in good[0].features}
-        self.store.contents.record(results, blocks, dtype=kept_as(blocks))
+        with self.store.transaction():
+            troubled = self._see(batch)
+            waiting = self.store.contents.undescribed([f.sha256 for f, _ in batch if f.sha256])
+            outcomes = [
+                replace(outcome, key=waiting.pop(file.sha256))
+                for file, outcome in batch
+                if file.sha256 in waiting and (outcome.picture or outcome.problem)
+            ]
+            good = [o for o in outcomes if o.picture is not None]
+            names = good[0].features if good else ()
+            blocks = {name: np.stack([o.features[name] for o in good]) for name in names}
+            results = [result_of(o) for o in outcomes]
+            self.store.contents.record(results, blocks, dtype=kept_as(blocks))
         self.report.embedded += len(good)
-        self.report.problems += len(batch) - len(good)
+        self.report.problems += troubled + len(outcomes) - len(good)
         self.committed = time.monotonic()
+
+    def _see(self, batch: list[tuple[Seen, Outcome]]) -> int:
+        """Record files: a known content under a new name, whose old name is gone, is a rename.
+
+        Gives how many could not be read at all.
+        """
+        files = [file for file, _ in batch]
+        holders = self.store.items.by_content([f.sha256 for f in files if f.sha256])
+        known = self.store.items.ids([f.path for f in files])
+        renames: list[tuple[int, bytes]] = []
+        for file in files:
+            old = [i for i in holders.get(file.sha256 or b"", []) if i in self.missing]
+            if old and file.path not in known:
+                self.missing.discard(old[0])
+                renames.append((old[0], file.path))
+        if renames:
+            self.store.items.rename(renames)
+            self.report.renamed += len(renames)
+            self.report.new -= len(renames)
+        ids = self.store.items.see(files)
+        troubled = [(i, o.problem) for i, (file, o) in zip(ids, batch) if file.sha256 is None]
+        self.store.items.trouble(troubled)
+        return len(troubled)
 
     def remove_missing(self) -> None:
         """Files that are gone leave search; their judgements stay."""

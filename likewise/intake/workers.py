@@ -33,13 +33,18 @@ from likewise.intake.child import (
     Outcome,
     Task,
     decode_task,
+    digest_of,
     plain,
     read_file,
+    short,
     work,
 )
 from likewise.types import BadInput, DataProblem
 
-__all__ = ["Decoder", "Describer", "Outcome", "Task", "decode_task", "describe", "read_file"]
+__all__ = [
+    "Decoder", "Describer", "Outcome", "Task", "decode_task", "describe", "digest_of", "read_file",
+    "short",
+]  # fmt: skip
 
 SECONDS = 10.0
 """Longest that a child may compute to decode one file ..."""

@@ -24,6 +24,7 @@ class Pending(NamedTuple):
     size: int
     item: int
     path: bytes
+    mtime_ns: int
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class Contents:
         """
         with self._catalogue.reading() as db:
             rows = db.execute(
-                """SELECT c.id, lower(hex(c.sha256)), c.size, i.id, i.path FROM contents AS c
+                """SELECT c.id, lower(hex(c.sha256)), c.size, i.id, i.path, i.mtime_ns
+                FROM contents AS c
                 JOIN items AS i ON i.id = (SELECT MIN(id) FROM items WHERE content = c.id
                                            AND removed IS NULL AND problem = '')
                 WHERE c.segment IS NULL AND c.problem = '' AND c.id > ? ORDER BY c.id LIMIT ?""",
@@ -95,6 +97,27 @@ class Contents:
                     "AND EXISTS (SELECT 1 FROM items WHERE content = c.id AND removed IS NULL "
                     "AND problem = '')"
                 ).fetchone()[0]
+            )
+
+    def described(self, sizes: Iterable[int]) -> list[tuple[int, bytes]]:
+        """Size and SHA-256 of the contents of these sizes that need not be read again."""
+        with self._catalogue.reading() as db:
+            return db.execute(
+                "SELECT size, sha256 FROM contents "
+                f"WHERE (segment IS NOT NULL OR problem <> '') AND size {AMONG}",
+                (id_list(sizes),),
+            ).fetchall()
+
+    def undescribed(self, sha256: Sequence[bytes]) -> dict[bytes, int]:
+        """Those of these contents that wait for their vectors, by SHA-256."""
+        marks = ",".join("?" * len(sha256))
+        with self._catalogue.reading() as db:
+            return dict(
+                db.execute(
+                    "SELECT sha256, id FROM contents "
+                    f"WHERE segment IS NULL AND problem = '' AND sha256 IN ({marks})",
+                    sha256,
+                )
             )
 
     def record(

@@ -26,12 +26,16 @@ _CHUNK = 20_000
 
 
 class Seen(NamedTuple):
-    """A file that a scan found; ``sha256`` (32 bytes) where it is known already."""
+    """A file that a scan found; ``sha256`` (32 bytes) where it is known already.
+
+    ``id`` is a number that :meth:`Items.reserve` gave, for an item and a content that are new.
+    """
 
     path: bytes
     size: int
     mtime_ns: int
     sha256: bytes | None = None
+    id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,8 @@ _ITEM = """SELECT i.id, i.path, i.name, i.size, i.mtime_ns, s.state, s.reason, i
 """
 
 # A file that was seen before keeps its content only while size and time agree.
-_SEE = """INSERT INTO items (path, name, folder, content, size, mtime_ns, added)
-    VALUES (?, ?, ?, (SELECT id FROM contents WHERE sha256 = ?), ?, ?, ?)
+_SEE = """INSERT INTO items (id, path, name, folder, content, size, mtime_ns, added)
+    VALUES (?, ?, ?, ?, (SELECT id FROM contents WHERE sha256 = ?), ?, ?, ?)
     ON CONFLICT (path) DO UPDATE SET
         content = CASE WHEN size = excluded.size AND mtime_ns = excluded.mtime_ns
                        THEN COALESCE(excluded.content, content) ELSE excluded.content END,
@@ -126,6 +130,20 @@ class Items:
         ids = np.array(sorted(missing), dtype=np.int64)
         return Comparison(new, changed, returned, ids, unchanged, moved)
 
+    def reserve(self) -> int:
+        """The first of the numbers that no item and no content ever had.
+
+        Children finish in any order; files that are numbered by the scan have the same ids
+        however many children there are.
+        """
+        with self._catalogue.reading() as db:
+            return 1 + int(
+                db.execute(
+                    "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence "
+                    "WHERE name IN ('items', 'contents')"
+                ).fetchone()[0]
+            )
+
     def see(self, files: Sequence[Seen]) -> list[int]:
         """Add or refresh files, in one transaction; gives their ids in the order given.
 
@@ -135,12 +153,13 @@ class Items:
         now = time.time()
         with self._catalogue.transaction() as db:
             db.executemany(
-                "INSERT OR IGNORE INTO contents (sha256, size, added) VALUES (?, ?, ?)",
-                ((_digest(f.sha256), f.size, now) for f in files if f.sha256 is not None),
+                "INSERT INTO contents (id, sha256, size, added) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (sha256) DO NOTHING",
+                ((f.id, _digest(f.sha256), f.size, now) for f in files if f.sha256 is not None),
             )
             db.executemany(
                 _SEE,
-                ((f.path, *_name(f.path), f.sha256, f.size, f.mtime_ns, now) for f in files),
+                ((f.id, f.path, *_name(f.path), f.sha256, f.size, f.mtime_ns, now) for f in files),
             )
             found = self.ids([f.path for f in files])
             ids = [found[f.path] for f in files]

@@ -56,6 +56,7 @@ def describe_rest(
     if not item_of:
         return True
     paths = store.items.paths(list(item_of.values()))
+    digests = store.contents.sha256(item_of)
     tasks = (Task(c, os.path.join(folder, paths[i])) for c, i in item_of.items() if i in paths)
     batch: dict[int, Any] = {}
 
@@ -69,7 +70,7 @@ def describe_rest(
     finished = True
     try:
         for done, outcome in enumerate(outcomes, start=1):
-            if outcome.picture is not None:
+            if outcome.picture is not None and outcome.sha256.hex() == digests.get(outcome.key):
                 batch[outcome.key] = outcome.features[LOCAL]
             if len(batch) >= COMMIT_EVERY:
                 commit()
