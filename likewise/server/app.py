@@ -25,6 +25,7 @@ from likewise.server.routes import (
     judgements,
     layouts,
     models,
+    originals,
     search,
     sessions,
     uploads,
@@ -81,10 +82,21 @@ def make_app(
         lifespan=life,
         redirect_slashes=False,
     )
-    app.state.served = served
+    app.state.served, app.state.access = served, access
     errors.install(app, _page)
     api = APIRouter(prefix="/api/v1")
-    for part in (search, layouts, items, uploads, judgements, comparing, models, jobs, sessions):
+    for part in (
+        search,
+        layouts,
+        items,
+        originals,
+        uploads,
+        judgements,
+        comparing,
+        models,
+        jobs,
+        sessions,
+    ):
         api.include_router(part.router)
     app.include_router(api)
     _pages(app, access, served)

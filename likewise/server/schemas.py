@@ -151,6 +151,7 @@ class ItemOut(BaseModel):
     picture: str | None
     width: int | None
     height: int | None
+    taken: str | None
 
 
 class ResultOut(ItemOut):
@@ -165,6 +166,13 @@ class ResultOut(ItemOut):
     )
 
 
+class MarkOut(ItemOut):
+    """What was said of an item for this query; undoing ``records`` takes it back."""
+
+    value: float
+    records: list[int]
+
+
 class AnswerOut(BaseModel):
     """Results, best first, and what the answer rests on."""
 
@@ -176,6 +184,7 @@ class AnswerOut(BaseModel):
     marks: int = Field(description="marks of this very query that shaped the answer")
     seconds: float
     notes: list[str]
+    feedback: list[MarkOut] = Field(description="all that was said for this query, oldest first")
 
 
 class Made(BaseModel):
@@ -232,13 +241,14 @@ def item_out(item: Item) -> dict[str, Any]:
         "picture": f"/api/v1/pictures/{item.sha256}" if shown else None,
         "width": item.width,
         "height": item.height,
+        "taken": item.taken,
     }
 
 
 def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str, Any]:
     """An answer as JSON values, with what was said before of each result."""
-    facts = {i.id: i for i in collection.items.many(r.item for r in answer.results)}
-    marks = collection.teaching.marks(query)
+    marks, records = collection.teaching.marks(query), collection.teaching.records(query)
+    facts = {i.id: i for i in collection.items.many({*(r.item for r in answer.results), *marks})}
     results = [
         {
             **item_out(facts[r.item]),
@@ -260,6 +270,11 @@ def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str
         "marks": answer.marks,
         "seconds": answer.seconds,
         "notes": list(answer.notes),
+        "feedback": [
+            {**item_out(facts[item]), "value": value, "records": records.get(item, [])}
+            for item, value in marks.items()
+            if item in facts
+        ],
     }
 
 

@@ -29,8 +29,8 @@ def test_every_operation_keeps_to_its_document(server):
     tried = 0
     for found in schema.get_all_operations():
         operation = found.ok()
-        if operation.path.endswith("/events"):
-            continue  # it never ends; test_events reads it
+        if operation.path.endswith(("/events", "{item}/folder")):
+            continue  # it never ends, and it opens windows; they have tests of their own
         run(operation, server.base, headers)
         tried += 1
     assert tried >= 25

@@ -23,12 +23,19 @@ class Taught:
         self._lock = threading.Lock()
         self._state = 0, 0
         self._marks: dict[tuple[str, str], Marks] = {}
+        self._records: dict[tuple[str, str], dict[int, list[int]]] = {}
 
     def marks(self, line: str, name: str) -> Marks:
         """What was said of items for one query, by its name."""
         with self._lock:
             self._catch_up()
             return dict(self._marks.get((line, name), {}))
+
+    def records(self, line: str, name: str) -> dict[int, list[int]]:
+        """The records that say something of items for one query, by item."""
+        with self._lock:
+            self._catch_up()
+            return {item: list(r) for item, r in self._records.get((line, name), {}).items()}
 
     def queries(self) -> dict[tuple[str, str], Mapping[int, float]]:
         """The marks of every query that was taught, by line and name."""
@@ -39,7 +46,7 @@ class Taught:
     def forget(self) -> None:
         """Read everything anew: something has left the log for good."""
         with self._lock:
-            self._state, self._marks = (0, 0), {}
+            self._state, self._marks, self._records = (0, 0), {}, {}
 
     def _catch_up(self) -> None:
         log, catalogue = self._store.judgements, self._store.catalogue
@@ -48,7 +55,8 @@ class Taught:
             if (newest, undone) == self._state:
                 return
             if newest < self._state[0] or undone != self._state[1]:
-                self._state, self._marks = (0, undone), {}  # what was read is no longer there
+                self._marks, self._records = {}, {}  # what was read is no longer there
+                self._state = 0, undone
             changed: dict[tuple[str, str], int] = {}
             for said in log.said(self._state[0]):
                 key = said.line, said.name
@@ -58,6 +66,7 @@ class Taught:
                     self._add(key, said)
             for key, record in changed.items():
                 self._marks.pop(key, None)
+                self._records.pop(key, None)
                 for said in log.said_with(record):
                     self._add(key, said)
             self._state = newest, undone
@@ -65,6 +74,9 @@ class Taught:
     def _add(self, key: tuple[str, str], said: Said) -> None:
         marks = self._marks.setdefault(key, {})
         marks.update(zip(said.items, _grades(said)))
+        records = self._records.setdefault(key, {})
+        for item in said.items:
+            records.setdefault(item, []).append(said.record)
 
 
 def _grades(said: Said) -> Iterable[float]:

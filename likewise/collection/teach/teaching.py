@@ -161,3 +161,7 @@ class Teaching:
     def marks(self, query: Query) -> dict[int, float]:
         """What was said of items for this query: item to value, the latest word counting."""
         return self.taught.marks(query.line, self.name(query)) if query.can_be_judged else {}
+
+    def records(self, query: Query) -> dict[int, list[int]]:
+        """By item that was marked for this query the records that say so: undo takes it back."""
+        return self.taught.records(query.line, self.name(query)) if query.can_be_judged else {}

@@ -84,7 +84,6 @@ class ItemDetail(ItemOut):
     """All that is known of an item."""
 
     format: str | None
-    taken: str | None
     camera: str | None
     bytes: int
     reason: str
@@ -100,7 +99,6 @@ def item(item: Id, here: Here) -> dict[str, Any]:
     return {
         **item_out(found),
         "format": found.format,
-        "taken": found.taken,
         "camera": found.camera,
         "bytes": found.size,
         "reason": found.reason,
