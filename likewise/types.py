@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likewise.filters import Among
+
 FloatArray = NDArray[np.floating[Any]]
 IdArray = NDArray[np.int64]
 Codes = FloatArray | sparse.csr_array
@@ -355,8 +357,8 @@ class Index(Protocol):
     """Static codes that answer surrogates.
 
     Ids are the caller's own (int64, unique).  ``among`` restricts the answer to
-    these ids; ids that the index does not hold are passed over.  Fewer than ``k``
-    hits come back where there are fewer items.
+    these ids, or to what a filter lets through; ids that the index does not hold are
+    passed over.  Fewer than ``k`` hits come back where there are fewer items.
     """
 
     kind: ClassVar[str]
@@ -373,12 +375,12 @@ class Index(Protocol):
 
     def __len__(self) -> int: ...
 
-    def search(self, surrogate: Surrogate, k: int, *, among: IdArray | None = None) -> Hits:
+    def search(self, surrogate: Surrogate, k: int, *, among: Among | None = None) -> Hits:
         """The ``k`` best items for one surrogate."""
         ...
 
     def search_many(
-        self, surrogates: Sequence[Surrogate], k: int, *, among: IdArray | None = None
+        self, surrogates: Sequence[Surrogate], k: int, *, among: Among | None = None
     ) -> list[Hits]:
         """The same for several surrogates at once."""
         ...

@@ -14,6 +14,7 @@ import likewise
 
 PACKAGE = Path(__file__).resolve().parent.parent / "likewise"
 ROOMS = [
+    {"filters"},
     {"types", "solvers"},
     {"spaces", "open_files"},
     {"files"},

@@ -20,7 +20,7 @@ from PIL import Image
 import likewise
 from likewise.collection.learn.methods import METHODS, SLOTS
 from likewise.datasets import swatches
-from likewise.store import Filter
+from likewise.filters import Filter
 
 FIXTURE = Path(__file__).parent / "fixtures" / "old_folder.zip"
 

@@ -5,10 +5,10 @@ What stands above imports from here, and what it needs of the store is named her
 
 from likewise.collection.collection import Collection
 from likewise.collection.options import Answer, Example, Options, Query, Result
+from likewise.filters import Filter
 from likewise.store import (
     Described,
     Fact,
-    Filter,
     Item,
     Job,
     Model,

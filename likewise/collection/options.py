@@ -14,7 +14,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from likewise.store import Filter
+from likewise.filters import Filter
 from likewise.types import LOOK, BadInput, FloatArray, IdArray, QueryRef, check_k
 
 Crop = tuple[float, float, float, float]

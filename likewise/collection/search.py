@@ -17,8 +17,9 @@ from likewise.collection import duplicates
 from likewise.collection.lines.line import Line, View
 from likewise.collection.options import Answer, Options, Query, Result
 from likewise.collection.text import Read, full_text
-from likewise.store import Filter, Store, as_file
-from likewise.types import BadInput, Hits, IdArray, Similarity, Surrogate
+from likewise.filters import Allowed, Among, Filter
+from likewise.store import Store, as_file
+from likewise.types import BadInput, Hits, Similarity, Surrogate
 
 if TYPE_CHECKING:
     from likewise.collection.learn.models import Modelling
@@ -183,7 +184,7 @@ class Search:
         )
 
     def lists(
-        self, asked: Understood, k: int, own: Sequence[int], among: IdArray | None
+        self, asked: Understood, k: int, own: Sequence[int], among: Among | None
     ) -> dict[str, Hits]:
         """What each kind of evidence finds, deep enough to be fused."""
         query, surrogate = asked.query, asked.surrogate
@@ -200,8 +201,8 @@ class Search:
             lists["words"] = full_text(self._store, query.text, depth, asked.read, among=among)
         return {name: _without(hits, own) for name, hits in lists.items()}
 
-    def _among(self, wanted: Filter) -> IdArray | None:
-        return None if wanted == Filter() else self._store.items.matching(wanted)
+    def _among(self, wanted: Filter) -> Among | None:
+        return None if wanted == Filter() else Allowed(wanted, self._store.items.matching)
 
     def _results(self, hits: Hits, found_by: Mapping[int, tuple[str, ...]]) -> list[Result]:
         paths = self._store.items.paths(hits.ids.tolist())

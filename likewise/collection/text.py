@@ -8,9 +8,10 @@ import numpy as np
 
 from likewise.collection.lines.line import View
 from likewise.features.text import TextVocabulary
+from likewise.filters import Among
 from likewise.index.flat import FlatIndex
 from likewise.store import Store
-from likewise.types import Hits, IdArray, Index, Surrogate
+from likewise.types import Hits, Index, Surrogate
 
 if TYPE_CHECKING:
     from likewise.learners.clicks import Clicks
@@ -29,7 +30,7 @@ class Read(NamedTuple):
     small: tuple[Index, Surrogate] | None = None
     """A compact index and the text's surrogate there, where that was asked for."""
 
-    def find(self, view: View, k: int, *, among: IdArray | None = None) -> Hits:
+    def find(self, view: View, k: int, *, among: Among | None = None) -> Hits:
         """The pictures that the words speak for: those of a score above zero."""
         if self.surrogate is None:
             return Hits(np.zeros(0, np.int64), np.zeros(0))
@@ -109,7 +110,7 @@ def suggestions(store: Store, reader: Reader, text: str, k: int) -> list[tuple[s
 
 
 def full_text(
-    store: Store, text: str, k: int, read: Read | None, *, among: IdArray | None = None
+    store: Store, text: str, k: int, read: Read | None, *, among: Among | None = None
 ) -> Hits:
     """Items whose texts have all the words; or, where none has, one of them.
 

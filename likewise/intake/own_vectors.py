@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from likewise.store import Filter, Store, as_key
+from likewise.filters import Filter
+from likewise.store import Store, as_key
 from likewise.types import BadInput, DataProblem, FloatArray, NotFound, as_matrix
 
 BLOCK = "own"

@@ -4,7 +4,7 @@ from likewise.store.backup import backup, restore
 from likewise.store.checks import Check
 from likewise.store.contents import Pending, Result
 from likewise.store.doctor import Fact, doctor
-from likewise.store.filters import STATES, Filter
+from likewise.store.filters import STATES
 from likewise.store.forget import Forgotten
 from likewise.store.generations import Generation
 from likewise.store.items import Comparison, Item, Seen
@@ -24,7 +24,6 @@ __all__ = [
     "Comparison",
     "Described",
     "Fact",
-    "Filter",
     "Finding",
     "Forgotten",
     "Generation",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from likewise.filters import Filter
 from likewise.store.catalogue import Catalogue
-from likewise.store.paths import AnyPath, as_key
+from likewise.store.paths import as_key
 from likewise.types import BadInput, IdArray
 
 STATES = ("seen", "decoded", "embedded", "indexed", "problem", "removed")
@@ -17,39 +17,6 @@ STATES = ("seen", "decoded", "embedded", "indexed", "problem", "removed")
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
 # When a picture does not say when it was taken, the time of its file stands in.
 _TAKEN = "COALESCE(c.taken, strftime('%Y-%m-%dT%H:%M:%S', i.mtime_ns / 1000000000, 'unixepoch'))"
-
-
-@dataclass(frozen=True)
-class Filter:
-    """Which items a search may give; everything not set lets all through.
-
-    Parameters
-    ----------
-    folder
-        Only below this folder of the collection.
-    tags, without_tags
-        All of these tags, none of those (case does not matter).
-    since, until
-        Dates as ``2020``, ``2020-05``, ``2020-05-01`` or with a time; both inclusive.
-    formats
-        Kinds of file, for instance ``("JPEG", "PNG")``.
-    min_pixels, max_pixels, min_bytes, max_bytes
-        Size of the picture (width times height) and of the file.
-    states
-        Only items in these states; by default all but removed ones.
-    """
-
-    folder: AnyPath | None = None
-    tags: tuple[str, ...] = ()
-    without_tags: tuple[str, ...] = ()
-    since: str | None = None
-    until: str | None = None
-    formats: tuple[str, ...] = ()
-    min_pixels: int | None = None
-    max_pixels: int | None = None
-    min_bytes: int | None = None
-    max_bytes: int | None = None
-    states: tuple[str, ...] = ()
 
 
 def matching(catalogue: Catalogue, wanted: Filter) -> IdArray:

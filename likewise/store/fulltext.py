@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from likewise.filters import Among
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.types import Hits, IdArray, check_k
+from likewise.types import Hits, check_k
 
 # A phrase in double quotes, or a run without space; a minus in front leaves it out.
 _PART = re.compile(r'(-?)(?:"([^"]*)"?|([^\s"]+))')
@@ -67,7 +68,7 @@ class Words:
         self._catalogue = catalogue
 
     def search(
-        self, text: str, k: int, *, among: IdArray | None = None, any_word: bool = False
+        self, text: str, k: int, *, among: Among | None = None, any_word: bool = False
     ) -> Hits:
         """The ``k`` best present items for words, by BM25.
 
@@ -103,9 +104,7 @@ class Words:
             db.execute(_ROWS, (listed,))
 
 
-def _those(
-    rows: Iterable[tuple[int, float]], among: IdArray, k: int
-) -> Iterator[tuple[int, float]]:
+def _those(rows: Iterable[tuple[int, float]], among: Among, k: int) -> Iterator[tuple[int, float]]:
     allowed = set(np.asarray(among).tolist())
     for row in rows:
         if row[0] in allowed:

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise.filters import AnyPath, Filter
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.store.filters import STATES, Filter, matching
+from likewise.store.filters import STATES, matching
 from likewise.store.fulltext import Words
-from likewise.store.paths import AnyPath, as_file, as_key, printable
+from likewise.store.paths import as_file, as_key, printable
 from likewise.types import BadInput, IdArray, NotFound
 
 _CHUNK = 20_000

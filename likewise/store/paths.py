@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 
+from likewise.filters import AnyPath
 from likewise.types import BadInput
-
-AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
 def as_key(path: AnyPath) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import likewise
-from likewise.store import Filter
+from likewise.filters import Filter
 from likewise.types import BadInput, DataProblem, NotFound
 
 

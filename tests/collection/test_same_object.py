@@ -16,7 +16,7 @@ import likewise
 from likewise.cli import app
 from likewise.collection.lines import visual_words as words_
 from likewise.datasets import swatches
-from likewise.store import Filter
+from likewise.filters import Filter
 from likewise.types import BadInput, SpaceMismatch
 from tests.server.conftest import Server, wait_for
 

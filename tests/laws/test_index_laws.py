@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from likewise.filters import Allowed, Filter
 from likewise.index import REGISTRY, BaseIndex, load
 from likewise.types import BadInput, DataProblem, Index, SpaceMismatch, Surrogate
 
@@ -362,3 +363,21 @@ def test_every_kind_is_among_the_variants() -> None:
     assert {kind for kind, _ in VARIANTS} == set(REGISTRY)
     for kind, cls in REGISTRY.items():
         assert cls.kind == kind
+
+
+@every
+def test_a_filter_restricts_like_the_ids_it_lets_through(kind: str, how: dict[str, Any]) -> None:
+    x, asked = clustered(), []
+    index = build(kind, how, x)
+
+    def find(wanted: Filter) -> Any:
+        asked.append(wanted)
+        return np.arange(0, 400, 3)
+
+    allowed = Allowed(Filter(folder="a"), find)
+    assert not asked, "nobody looked for the ids before an engine needed them"
+    query = Surrogate(x[7])
+    by_filter = index.search(query, 9, among=allowed)
+    by_ids = index.search(query, 9, among=np.arange(0, 400, 3))
+    np.testing.assert_array_equal(by_filter.ids, by_ids.ids)
+    assert asked == [Filter(folder="a")]

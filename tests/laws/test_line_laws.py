@@ -14,8 +14,8 @@ import likewise
 from likewise.collection import Collection, Options
 from likewise.collection.search import fused, joined_lists
 from likewise.datasets import swatches
+from likewise.filters import Filter
 from likewise.learners.word_table import WordTable
-from likewise.store import Filter
 from likewise.types import BadInput, Hits
 
 LINES = ("look", "objects")

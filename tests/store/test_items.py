@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from likewise.store import Filter, Result, Seen, Store, Text, as_key, printable
+from likewise.filters import Filter
+from likewise.store import Result, Seen, Store, Text, as_key, printable
 from likewise.types import BadInput, NotFound
 from tests.store.conftest import add, embed, seen
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from likewise.collection.options import Query, Result
 from likewise.collection.query_pictures import QueryPictures
+from likewise.filters import Among
 from likewise.store import Check, Generation, Store
 from likewise.types import (
     BadInput,
@@ -60,7 +61,7 @@ class Part:
         return self._read_rows()
 
     def search(
-        self, surrogate: Surrogate, k: int, similarity: Similarity | None, among: IdArray | None
+        self, surrogate: Surrogate, k: int, similarity: Similarity | None, among: Among | None
     ) -> Hits:
         """The ``k`` best, with the side columns that the similarity owns."""
         index = self.index
@@ -214,7 +215,7 @@ class View:
         k: int,
         similarity: Similarity | None = None,
         *,
-        among: IdArray | None = None,
+        among: Among | None = None,
     ) -> Hits:
         """The ``k`` best present items: the generation's and the fresh ones together.
 
@@ -234,7 +235,7 @@ class View:
         return best_of(found, k)
 
     def search_many(
-        self, surrogates: Sequence[Surrogate], k: int, *, among: IdArray | None = None
+        self, surrogates: Sequence[Surrogate], k: int, *, among: Among | None = None
     ) -> list[Hits]:
         """The same for several surrogates."""
         return [self.search(s, k, among=among) for s in surrogates]
