@@ -253,14 +253,33 @@ def _pca(centred: FloatArray, spec: BlockSpec) -> FloatArray:
     dim = min(spec.dim, centred.shape[1])
     if not spec.centre and dim == centred.shape[1] and not spec.whiten:
         return np.eye(dim)
-    values, axes = linalg.eigh(centred.T @ centred / len(centred))
+    values, axes = _scatter(centred)
     values, axes = values[::-1][:dim], axes[:, ::-1][:, :dim]
+    lacking = dim - axes.shape[1]
+    if lacking:
+        values, axes = np.pad(values, (0, lacking)), np.pad(axes, ((0, 0), (0, lacking)))
     top = np.abs(axes).argmax(axis=0)
     axes = axes * np.where(axes[top, np.arange(dim)] < 0, -1.0, 1.0)
     if spec.whiten:
         scale = np.maximum(values, 1e-12 * max(float(values[0]), 1e-300)) ** (spec.whiten / 2)
         axes = axes / np.where(scale > 0, scale, 1.0)
     return np.asarray(axes)
+
+
+def _scatter(centred: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variances and axes of a sample, smallest first.
+
+    Where it has fewer pictures than numbers, the products of pictures give the same axes sooner;
+    there are no more axes than pictures then, because a sample says nothing of the others.
+    """
+    count = len(centred)
+    if count >= centred.shape[1]:
+        values, axes = linalg.eigh(centred.T @ centred / count)
+        return values, axes
+    values, weights = linalg.eigh(centred @ centred.T / count)
+    there = values > 1e-12 * max(float(values[-1]), 1e-300)
+    values = values[there]
+    return values, centred.T @ weights[:, there] / np.sqrt(count * values)
 
 
 # --------------------------------------------------------------------------

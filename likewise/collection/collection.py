@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +15,7 @@ from likewise.collection.layouts import Layouts
 from likewise.collection.learn.methods import DEFAULT
 from likewise.collection.learn.models import Modelling
 from likewise.collection.lines import Line, Look, Objects, visual_words
-from likewise.collection.lines.building import ensure_space
+from likewise.collection.lines.building import FIRST, LARGE
 from likewise.collection.lines.defaults import FEATURES
 from likewise.collection.options import Answer, Crop, Options, Query, make_query
 from likewise.collection.query_pictures import QueryPictures
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from likewise.collection.targets import Targets
 
 DATA_FOLDER = ".likewise"
-FIRST_SPACE = 500
-"""Pictures after which a first search is possible while the rest still comes in."""
 
 
 class Collection:
@@ -177,9 +175,16 @@ class Collection:
             self.store.contents.retry()
             self.store.segments.mend()
 
+        before = len(self.store.items.contents())
+        now = self.store.generations.current()
+        due = max(FIRST, 2 * (now.items if now else 0))
+
         def committed(embedded: int) -> None:
-            if embedded >= FIRST_SPACE and self.store.settings.get("space") is None:
-                self.store.segments.without_damage(lambda: ensure_space(self.store))
+            """A first index after a few pictures, then one whenever they have doubled."""
+            nonlocal due
+            if embedded and due <= before + embedded < LARGE:
+                due = 2 * (before + embedded)
+                self.build(early=True)
 
         report = ingest(
             self.store,
@@ -219,13 +224,21 @@ class Collection:
             self.store.settings.set("features", list(chosen))
         return chosen
 
-    def build(self) -> int:
-        """Build the indexes anew where something changed; gives the look's generation."""
+    def build(self, *, early: bool = False) -> int:
+        """Build the indexes anew where something changed; gives the look's generation.
+
+        ``early`` says that pictures are still coming in: then only the look is built.  Models
+        whose space was fitted anew are learned again from what people said.
+        """
         self._features(None)
-        number = 0
-        for work in (self.store.segments.merge, self.objects.build, self.look.build):
+        number, lines = 0, (self.store.segments.merge, self.objects.build)
+        for work in (*(() if early else lines), partial(self.look.build, early=early)):
             number = self.store.segments.without_damage(work)
+        self._renew()
         return number
+
+    def _renew(self) -> None:
+        self.models.renew()
 
     # -- search ------------------------------------------------------------------
 

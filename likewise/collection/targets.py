@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from likewise.collection.lines import View
-from likewise.session.holdings import Rounds
+from likewise.session.holdings import Rounds, is_of
 from likewise.session.kept import kept_metrics
 from likewise.session.session import TargetSession
 from likewise.session.settings import Settings
-from likewise.types import FloatArray, IdArray, NotFound, QueryRef
+from likewise.types import FloatArray, IdArray, LikewiseError, NotFound, QueryRef
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -59,6 +61,15 @@ class CollectionHoldings:
         slices: Mapping[str, slice] = self._current()[0].plain.space.slices
         return slices
 
+    @property
+    def space(self) -> str:
+        """Fingerprint of the space that the vectors are in."""
+        return self._current()[0].space
+
+
+def _ref(kind: Any, value: str, crop: Sequence[float] | None) -> QueryRef:
+    return QueryRef(kind, value, crop and tuple(crop))  # type: ignore[arg-type]
+
 
 class Targets:
     """Searches for one picture, by arranging others: begin, go on, let them teach."""
@@ -99,8 +110,8 @@ class Targets:
         if len(refs) == 1 and refs[0].kind == "item" and refs[0].crop is None:
             query = collection.items.find(refs[0].value).id
         elif refs:
-            view = collection.look.view()
-            vector = np.mean([collection.look.query(ref, view) for ref in refs], axis=0)
+            vector = self._mean(refs)
+            origin = {**(origin or {}), "pictures": [asdict(ref) for ref in refs]}
         elif text and first is None:
             shown = (settings or Settings()).shown
             first = collection.search(text=text, k=shown).ids.tolist()
@@ -131,7 +142,20 @@ class Targets:
     ) -> TargetSession:
         """Go on with a session, from its latest round or from another one."""
         held = holdings or CollectionHoldings(self._collection)
-        return TargetSession.resume(held, self.records, session, round=round)
+        begun = self.records.get(session).payload
+        began = begun.get("origin", {}).get("pictures", ()) if begun["vector"] else ()
+        vector = None
+        if began and not is_of(begun, held, "start"):
+            with contextlib.suppress(LikewiseError, OSError):  # it may be gone: then without
+                vector = self._mean([_ref(**ref) for ref in began])
+        return TargetSession.resume(held, self.records, session, round=round, vector=vector)
+
+    def _mean(self, refs: Sequence[QueryRef]) -> FloatArray:
+        """The picture vector in the middle of query pictures."""
+        look = self._collection.look
+        view = look.view()
+        mean: FloatArray = np.mean([look.query(ref, view) for ref in refs], axis=0)
+        return mean
 
     def teach_others(self, search: TargetSession, *, person: str = "") -> int:
         """Write a kept session's orderings down as judgements; gives how many."""

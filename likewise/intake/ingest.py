@@ -32,7 +32,8 @@ LOCAL = "local"
 COMMIT_EVERY = 64
 """Pictures in one transaction, at most ..."""
 COMMIT_SECONDS = 2.0
-"""... or as many as came in this time."""
+"""... or as many as came in this time; the first ones sooner, since somebody waits for them."""
+FIRST_SECONDS = 0.5
 MANY = 4_096
 """Known contents of one size, beyond which a file is hashed before it is handed out."""
 FEW_MISSING = 10
@@ -258,7 +259,11 @@ class _Run:
         if digest and file.size in self.known:
             self.known[file.size].add(short(digest))
         self.done += 1
-        due = len(self.batch) >= COMMIT_EVERY or time.monotonic() - self.committed > COMMIT_SECONDS
+        first = self.report.embedded < COMMIT_EVERY
+        waited = time.monotonic() - self.committed
+        due = len(self.batch) >= COMMIT_EVERY or waited > (
+            FIRST_SECONDS if first else COMMIT_SECONDS
+        )
         if due:
             self.commit()
         self._tell()

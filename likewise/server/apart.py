@@ -22,8 +22,8 @@ def learn_apart(
     collection: Collection,
     method: str,
     settings: Mapping[str, Any],
-    name: str,
-    should_stop: Callable[[], bool],
+    name: str = "",
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Prepared | None:
     """What a child process learned from the judgements; None where it was stopped."""
     found: Prepared | None = _apart(collection, _learn, (method, dict(settings), name), should_stop)

@@ -46,11 +46,11 @@ class Running:
     told: float = 0.0
     seen: list[tuple[float, int]] = field(default_factory=list)
 
-    def progress(self, done: int, total: int, message: str = "") -> None:
-        """Write down and tell how far the work is, now and then."""
+    def progress(self, done: int, total: int, message: str = "") -> bool:
+        """Write down and tell how far the work is, now and then; says whether it did."""
         now = time.monotonic()
         if now - self.told < TELL_EVERY and done < total:
-            return
+            return False
         if self.seen and done < self.seen[-1][1]:
             self.seen = []  # another step of the same job, with a count of its own
         self.told = now
@@ -59,6 +59,7 @@ class Running:
         rate = (done - before) / (now - start) if now > start else 0.0
         self.jobs.progress(self.job, done, total, rate=rate, message=message)
         self.hub.publish("job", as_json(self.jobs.get(self.job)))
+        return True
 
     def should_stop(self) -> bool:
         """Whether somebody asked to pause or cancel."""
@@ -74,7 +75,9 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
     same = (VISUAL_WORDS,) if payload.get("same_object") else ()
 
     def progress(done: int, total: int) -> None:
-        running.progress(done, total)
+        if running.progress(done, total):
+            findable = len(collection.look.view(checked=False))
+            running.hub.publish("arrived", {"findable": findable})
         collection.refresh_soon()
 
     try:

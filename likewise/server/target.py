@@ -76,7 +76,7 @@ class Searches:
             self._holdings.hold()
             search = self._at_hand.get(session)
             wanted = self.last_touched(session) if round is None else round
-            if search is None:
+            if search is None or not search.is_current:
                 search = self._collection.targets.resume(session, wanted, holdings=self._holdings)
             else:
                 search.go_to(wanted)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from functools import partial
 from typing import Any
 
 from likewise.collection import Collection
+from likewise.server.apart import learn_apart
 from likewise.types import LikewiseError
 
 log = logging.getLogger("likewise.server")
@@ -55,9 +57,13 @@ class Watched(Collection):
         finally:
             self._making.release()
 
-    def build(self) -> int:
+    def build(self, *, early: bool = False) -> int:
         """Build the indexes anew where something changed; gives the look's generation."""
         self.refresh()
-        number = super().build()
+        number = super().build(early=early)
         self.refresh()
         return number
+
+    def _renew(self) -> None:
+        self.refresh()
+        self.models.renew(partial(learn_apart, self))

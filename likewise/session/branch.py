@@ -6,13 +6,13 @@ Items may have gone since: what they said is passed over, and the rest still cou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from likewise.session.holdings import Holdings, Recorded, rows_of
-from likewise.session.learning import Order
+from likewise.session.holdings import Holdings, Recorded, is_of, rows_of
+from likewise.session.learning import Learn, Order
 from likewise.session.target_filter import Choice
 from likewise.types import FloatArray, IdArray
 
@@ -21,11 +21,12 @@ from likewise.types import FloatArray, IdArray
 class Branch:
     """Everything seen, chosen and ordered on the way to a round.
 
-    ``vector`` is the query where it is no item.
+    ``vector`` is the query where it is no item, ``weights`` the metric that all of it made.
     """
 
     holdings: Holdings
     vector: FloatArray | None
+    weights: FloatArray
     seen: set[int] = field(default_factory=set)
     choices: list[Choice] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
@@ -37,15 +38,23 @@ class Branch:
         holdings: Holdings,
         vector: FloatArray | None,
         start: FloatArray,
+        learn: Learn | None = None,
     ) -> Branch:
-        """The branch that these rounds make, beginning with the metric ``start``."""
-        branch, weights = cls(holdings, vector), start
+        """The branch that these rounds make, beginning with the metric ``start``.
+
+        A metric of another space than the items are in now says nothing: it is learned anew
+        from the same orders by ``learn``.
+        """
+        branch = cls(holdings, vector, start)
         for record in trail:
             payload = record.payload
             if payload["asked"]:
-                after = np.asarray(payload["weights"], np.float64)
-                branch.judge(payload["asked"], weights, after)
-                weights = after
+                if is_of(payload, holdings, "weights"):
+                    after = np.asarray(payload["weights"], np.float64)
+                    branch.judge(payload["asked"], branch.weights, after)
+                    branch.weights = after
+                elif learn is not None:
+                    branch.teach(payload["asked"], learn)
             branch.see(payload)
         return branch
 
@@ -59,9 +68,19 @@ class Branch:
 
     def copy(self) -> Branch:
         """A branch of its own, to go on with."""
-        return Branch(
-            self.holdings, self.vector, set(self.seen), list(self.choices), list(self.orders)
+        return replace(
+            self, seen=set(self.seen), choices=list(self.choices), orders=list(self.orders)
         )
+
+    def teach(self, asked: Mapping[str, Any], learn: Learn) -> tuple[str, ...]:
+        """Add what one round said, and learn the metric from it; gives the learner's notes."""
+        before, choices = self.weights, len(self.choices)
+        notes: tuple[str, ...] = ()
+        if self.judge(asked, before, before):
+            self.weights, notes = learn(self.orders, before)
+        if len(self.choices) > choices:
+            self.choices[-1] = self.choices[-1]._replace(after=self.weights)
+        return notes
 
     def see(self, payload: Mapping[str, Any]) -> None:
         """Count what a round showed as seen."""

@@ -36,6 +36,11 @@ class Holdings(Protocol):
         """Columns of each block of features."""
         ...
 
+    @property
+    def space(self) -> str:
+        """What is the same only while the columns mean the same."""
+        ...
+
 
 class Recorded(Protocol):
     """A round as it was written down."""
@@ -156,6 +161,7 @@ class ArrayHoldings:
         self.vectors = as_matrix(vectors, name="picture vectors").astype(np.float32, copy=False)
         self.blocks = dict(blocks) if blocks else {"features": slice(0, self.vectors.shape[1])}
         self.ids = np.arange(len(self.vectors)) if ids is None else np.asarray(ids, np.int64)
+        self.space = ""
         if len(self.ids) != len(self.vectors) or (np.diff(self.ids) <= 0).any():
             raise BadInput("There must be one id for each vector, ascending, none twice.")
 
@@ -168,6 +174,12 @@ def rows_of(holdings: Holdings, ids: Any) -> IdArray:
         return np.full(len(wanted), -1)
     at = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
     return np.where(held[at] == wanted, at, -1)
+
+
+def is_of(payload: Mapping[str, Any], holdings: Holdings, metric: str) -> bool:
+    """Whether a metric that was written down is one of the space that the items are in now."""
+    same = bool(payload.get("space", holdings.space) == holdings.space)
+    return same and len(payload[metric]) == holdings.vectors.shape[1]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from likewise.learners.metric import solve_scaled
+from likewise.learners.metric import balanced_scale, solve_scaled
+from likewise.session.holdings import Holdings
 from likewise.session.settings import Settings
 from likewise.solvers.metric import chain_pairs
 from likewise.types import BadInput, FloatArray, IdArray
@@ -44,6 +45,12 @@ def metric_learner(
         return from_orders(used, own, before, settings, prior=before if settings.pull else prior)
 
     return learn
+
+
+def balanced(holdings: Holdings) -> FloatArray:
+    """Weights that give every block the same say."""
+    scale = balanced_scale(holdings.vectors, holdings.blocks)
+    return scale if scale.any() else np.ones_like(scale)  # else all items are alike
 
 
 def from_orders(

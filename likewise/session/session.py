@@ -16,13 +16,13 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise.layout.board import arrange, side_for
-from likewise.learners.metric import balanced_scale
 from likewise.session.branch import Branch
 from likewise.session.draft import check_moves, ordered
-from likewise.session.holdings import Holdings, Recorded, Rounds, rows_of
+from likewise.session.holdings import Holdings, Recorded, Rounds, is_of, rows_of
 from likewise.session.kept import Kept, inherited
 from likewise.session.learning import (
     Learn,
+    balanced,
     block_shares,
     in_words,
     mean_spread,
@@ -67,7 +67,13 @@ class TargetSession:
     """
 
     def __init__(
-        self, holdings: Holdings, rounds: Rounds, session: int, *, learn: Learn | None = None
+        self,
+        holdings: Holdings,
+        rounds: Rounds,
+        session: int,
+        *,
+        vector: Any = None,
+        learn: Learn | None = None,
     ) -> None:
         self._holdings, self._rounds, self.number = holdings, rounds, session
         begun = rounds.get(session).payload
@@ -75,12 +81,18 @@ class TargetSession:
         if written.get("learn_on") is not None:
             written["learn_on"] = tuple(written["learn_on"])
         self.settings = Settings(**written)
-        self._scale = np.asarray(begun["scale"], np.float64)
-        self._start = np.asarray(begun["start"], np.float64)
+        lent, own = begun.get("kept"), begun["vector"] if vector is None else vector
+        if is_of(begun, holdings, "start"):
+            self._scale: FloatArray = np.asarray(begun["scale"], np.float64)
+            self._start: FloatArray = np.asarray(begun["start"], np.float64)
+        else:  # the space was fitted anew since: what was said is learned from again
+            self._scale = balanced(holdings)
+            self._start = only(self._scale, holdings.blocks, self.settings.learn_on)
+            lent, own = None, vector
+        self._space = holdings.space
         self._spread = mean_spread(holdings.vectors)
-        self._vector = None if begun["vector"] is None else np.asarray(begun["vector"], np.float32)
+        self._vector = None if own is None else np.asarray(own, np.float32)
         self._seed = int(begun["seed"])
-        lent = begun.get("kept")
         self._kept = None if lent is None else np.asarray(lent, np.float64)
         self._learn = learn or metric_learner(
             self._scale, holdings.blocks, self.settings, self._kept
@@ -143,9 +155,7 @@ class TargetSession:
             raise BadInput("None of the items to show first is in the collection.")
         dim = holdings.vectors.shape[1]
         own = None if vector is None else as_vector(vector, dim=dim, name="query")
-        scale = balanced_scale(holdings.vectors, holdings.blocks)
-        if not scale.any():  # all items are alike
-            scale = np.ones(dim)
+        scale = balanced(holdings)
         equal = only(scale, holdings.blocks, chosen.learn_on)
         at = own if query is None else holdings.vectors[rows_of(holdings, [query])[0]]
         lent = inherited(kept, at, equal) if weights is None else None
@@ -161,6 +171,7 @@ class TargetSession:
                 "kept": None if lent is None else lent.tolist(),
                 "vector": None if own is None else own.tolist(),
                 "seed": seed,
+                "space": holdings.space,
                 "origin": dict(origin or {}),
             },
         )
@@ -171,10 +182,19 @@ class TargetSession:
 
     @classmethod
     def resume(
-        cls, holdings: Holdings, rounds: Rounds, session: int, *, round: int | None = None
+        cls,
+        holdings: Holdings,
+        rounds: Rounds,
+        session: int,
+        *,
+        round: int | None = None,
+        vector: Any = None,
     ) -> TargetSession:
-        """Go on with a session from a round; from the latest one unless given."""
-        found = cls(holdings, rounds, session)
+        """Go on with a session from a round; from the latest one unless given.
+
+        ``vector``: the picture it began from, where that is no item and the space has changed.
+        """
+        found = cls(holdings, rounds, session, vector=vector)
         if round is None:
             every = rounds.rounds(session)
             if not every:
@@ -200,6 +220,11 @@ class TargetSession:
             ids = representatives(self._holdings, weights, self.settings.shown, seed=self._seed)
         clock.lap("match")
         self._show(None, query, ids, (), weights, {}, {}, notes, clock)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the space is still that of the metric; else :meth:`resume` learns it anew."""
+        return self._space == self._holdings.space
 
     @property
     def has_vector(self) -> bool:
@@ -252,7 +277,8 @@ class TargetSession:
         if len(chain) + len(thrown) == 1:
             notes.append("One picture alone makes no order; move at least two to teach the metric.")
         branch = self._branch(board.round)
-        weights = self._teach(branch, asked, board.weights, notes)
+        notes += branch.teach(asked, self._learn)
+        weights = branch.weights
         clock.lap("learn")
         branch.seen.update(pins)
         views: dict[str, float] = {}
@@ -358,21 +384,9 @@ class TargetSession:
         number_of_known, known = self._known
         if known is None or number_of_known != number or known.stale:
             trail = self._rounds.trail(number)
-            known = Branch.of(trail, self._holdings, self._vector, self._start)
+            known = Branch.of(trail, self._holdings, self._vector, self._start, self._learn)
             self._known = (number, known)
         return known.copy()
-
-    def _teach(
-        self, branch: Branch, asked: Mapping[str, Any], before: FloatArray, notes: list[str]
-    ) -> FloatArray:
-        weights = before
-        choices = len(branch.choices)
-        if branch.judge(asked, before, before):
-            weights, said = self._learn(branch.orders, before)
-            notes += said
-        if len(branch.choices) > choices:
-            branch.choices[-1] = branch.choices[-1]._replace(after=weights)
-        return weights
 
     def _posterior(self, branch: Branch, weights: FloatArray) -> Posterior:
         x = self._holdings.vectors
@@ -423,6 +437,7 @@ class TargetSession:
             "pinned": list(pins),
             "positions": [list(place) for place in positions],
             "weights": np.asarray(weights, np.float64).tolist(),
+            "space": self._space,
             "views": dict(views),
             "asked": dict(asked),
             "notes": list(notes),
@@ -461,11 +476,10 @@ class TargetSession:
         return tuple((float(a), float(b)) for a, b in layout.positions)
 
     def _read(self, record: Recorded) -> Board:
-        payload = record.payload
-        weights = np.asarray(payload["weights"], np.float64)
+        payload, branch = record.payload, self._branch(record.id)
+        weights = branch.weights
         shares = block_shares(weights, self._spread, self._holdings.blocks)
         held = rows_of(self._holdings, payload["shown"]) >= 0
-        seen = self._branch(record.id).seen
         places = payload["positions"] or [None] * len(held)
         return Board(
             session=self.number,
@@ -479,6 +493,6 @@ class TargetSession:
             shares=shares,
             words=in_words(shares),
             views=dict(payload["views"]),
-            left=len(unseen(self._holdings, seen)),
+            left=len(unseen(self._holdings, branch.seen)),
             notes=tuple(payload["notes"]),
         )

@@ -284,6 +284,16 @@ class Items:
             )
         return {state: found.get(state, 0) for state in STATES}
 
+    def latest(self, limit: int) -> list[Item]:
+        """Items whose pictures were read, those that came last first."""
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                _ITEM + "WHERE c.decoded AND i.removed IS NULL AND i.problem = '' "
+                "ORDER BY i.id DESC LIMIT ?",
+                (limit,),
+            ).fetchall()
+        return [Item(*row) for row in rows]
+
     def problems(self, limit: int = -1, after: int = 0) -> list[Item]:
         """Items in state problem with their reasons, by id, those after an id."""
         with self._catalogue.reading() as db:

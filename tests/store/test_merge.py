@@ -209,7 +209,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 import numpy as np
 import likewise
-from likewise.collection.lines.building import ensure_space
+from likewise.collection.lines.building import ensure_space, keep_space
 from likewise.store import Seen
 folder, count = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
@@ -224,7 +224,8 @@ with likewise.open(folder, create=True) as collection:
             rows = {block: rng.standard_normal((len(ids), 8)) for block in blocks}
             store.segments.append(ids, rows, dtype="float16")
     collection._features(blocks)
-    ensure_space(store)
+    with store.transaction():
+        keep_space(store, ensure_space(store), early=False)
     before = len(store.segments.all())
     print(before, len(collection.look.view()), "pictures before the index")
     assert collection.build() == 1

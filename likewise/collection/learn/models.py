@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from likewise.collection.learn.methods import DEFAULT, METHODS, SLOTS
+from likewise.collection.lines.building import FORMER
 from likewise.collection.lines.line import Line, View
+from likewise.learners.settings import settings_of
 from likewise.store import Activation, Model, Store
 from likewise.store.models import FILE
 from likewise.types import (
@@ -157,6 +159,27 @@ class Modelling:
         if (activate and ready.card["guard"]["passed"]) or force:
             self.activate(model.id, person=person, force=force)
         return model
+
+    def renew(self, prepare: Callable[..., Prepared | None] | None = None) -> None:
+        """Learn active models again from the log where their space was fitted anew.
+
+        ``prepare`` is asked instead of :meth:`prepare`, by method, settings and name.
+        """
+        former = self._store.settings.get(FORMER, [])
+        for task in SLOTS if former else ():
+            record = self.active(task)
+            method = None if record is None else METHODS.of_card(record.card)
+            if record is None or method is None or record.space not in former:
+                continue
+            known = {one.name for one in settings_of(method.settings)}
+            given = {k: v for k, v in record.card.get("settings", {}).items() if k in known}
+            try:
+                ready = (prepare or self.prepare)(method.name, settings=given, name=record.name)
+            except LikewiseError:  # too little is left to learn from: plain similarity serves
+                continue
+            if ready is not None:
+                forced = self._store.models.history(slot_of(task))[-1].reason == "force"
+                self.keep(ready, force=forced)
 
     # -- comparing ---------------------------------------------------------------
 

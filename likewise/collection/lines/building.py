@@ -1,8 +1,14 @@
-"""From stored vectors to a served index: fit the space once, then build a generation."""
+"""From stored vectors to a served index: fit the space, then build a generation.
+
+While a collection is small its space is fitted anew whenever it has doubled, so that a search is
+possible after the first few pictures and good after some more.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,13 +22,23 @@ from likewise.types import Damaged, DataProblem, FloatArray, IdArray
 SAMPLE = 20_000
 """Pictures that the space's PCA looks at."""
 
+FIRST = 50
+"""Pictures after which there is a first index, while the rest still comes in."""
+
+SMALL = 2_000
+"""Up to so many pictures models are learned anew when a space is fitted again; beyond, a space
+that a model was learned in stays."""
+
 GROWTH = 4
-"""A space fitted on fewer than one in this many pictures is fitted again, if nothing needs it."""
+"""A space fitted on fewer than one in this many pictures is fitted again; one in two, if small."""
 
 LARGE = 100_000
 """From this many items on a generation holds an approximate index; below, the scan is exact."""
 
 BATCH = 8_192
+
+FORMER = "former_spaces"
+"""Setting: spaces that were fitted anew; models that were active in one are learned again."""
 
 
 def read_features(
@@ -44,11 +60,19 @@ def current_space(store: Store) -> Plain | None:
     return Plain(space, store.settings.get("weights"))
 
 
-def ensure_space(store: Store) -> Plain | None:
-    """The space to encode with: the fitted one, or a new one where there is none that serves.
+class Fitted(NamedTuple):
+    """A space to encode with; ``pictures`` is what it was fitted on where it is not stored yet."""
 
-    It is fitted again when the blocks changed, or when the collection has grown far
-    beyond the sample and no model was learned in it.
+    plain: Plain
+    pictures: int = 0
+
+
+def ensure_space(store: Store, *, early: bool = False) -> Fitted | None:
+    """The stored space, or a new one where there is none that serves; nothing is written.
+
+    It is fitted again when the blocks changed, when the collection has grown far beyond
+    the sample, and once the pictures are all there where it was fitted while they came in
+    (``early``), so that it does not depend on how fast they came.
     """
     known = store.segments.blocks()
     blocks = tuple(b for b in store.settings.get("features") or () if b in known)
@@ -58,13 +82,16 @@ def ensure_space(store: Store) -> Plain | None:
     count = known[blocks[0]][1]
     if now is not None and now.space.names == blocks:
         fitted = int(store.settings.get("space_pictures", count))
-        in_use = any(m.space == now.space.fingerprint for m in store.models.all())
-        if in_use or fitted >= SAMPLE or count < GROWTH * fitted:
-            return now
+        of_it = [m for m in store.models.all() if m.space == now.space.fingerprint]
+        small = count <= SMALL and not any("imported" in m.card for m in of_it)
+        grown = count >= (2 if small else GROWTH) * fitted and fitted < SAMPLE
+        whole = bool(store.settings.get("space_early")) and not early and count > fitted
+        if not (grown or whole) or (of_it and not small):
+            return Fitted(now)
     return _fit(store, blocks)
 
 
-def _fit(store: Store, blocks: tuple[str, ...]) -> Plain:
+def _fit(store: Store, blocks: tuple[str, ...]) -> Fitted:
     contents = store.segments.contents(blocks[0])
     for block in blocks[1:]:
         contents = np.intersect1d(contents, store.segments.contents(block))
@@ -75,14 +102,25 @@ def _fit(store: Store, blocks: tuple[str, ...]) -> Plain:
         sample = contents
     features = read_features(store, blocks, sample)
     space = Blocks.fit(features, {block: spec_of(block) for block in blocks}, sample=SAMPLE)
-    plain = Plain(space, weights_of(blocks))
-    arrays, settings = space.to_arrays()
-    with store.transaction():
-        store.spaces.put(space.fingerprint, arrays, {"kind": space.kind, "settings": settings})
-        store.settings.set("space", space.fingerprint)
-        store.settings.set("weights", plain.weights)
-        store.settings.set("space_pictures", len(contents))
-    return plain
+    return Fitted(Plain(space, weights_of(blocks)), len(contents))
+
+
+def keep_space(store: Store, fitted: Fitted, early: bool) -> None:
+    """Store a space; the one before goes, or is remembered where a model was learned in it."""
+    plain, before = fitted.plain, store.settings.get("space")
+    arrays, settings = plain.space.to_arrays()
+    store.spaces.put(
+        plain.space.fingerprint, arrays, {"kind": plain.space.kind, "settings": settings}
+    )
+    if before and before != plain.space.fingerprint:
+        if any(model.space == before for model in store.models.all()):
+            store.settings.set(FORMER, [*store.settings.get(FORMER, []), before])
+        else:
+            store.spaces.remove(before)
+    store.settings.set("space", plain.space.fingerprint)
+    store.settings.set("weights", plain.weights)
+    store.settings.set("space_pictures", fitted.pictures)
+    store.settings.set("space_early", early)
 
 
 def encode_items(
@@ -114,8 +152,11 @@ def engine_of(store: Store, items: int) -> str:
     return str(wanted) if wanted != "auto" else "flat" if items < LARGE else "faiss"
 
 
-def build_generation(store: Store, plain: Plain) -> int:
+def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> int:
     """Encode every present item and publish the index; gives the generation's number.
+
+    A space that is new is stored in the same transaction, so that a reader never meets one
+    without the other.
 
     The folder holds the codes, the item and the content of each row, and beside them an
     index of the kind that :func:`engine_of` names, unless that is a scan of the codes.
@@ -125,7 +166,7 @@ def build_generation(store: Store, plain: Plain) -> int:
         live = store.items.contents()
     ids = np.fromiter(live.keys(), dtype=np.int64, count=len(live))
     contents = np.fromiter(live.values(), dtype=np.int64, count=len(live))
-    space = plain.space
+    space = fitted.plain.space
     with store.generations.build() as aside:
         codes = np.lib.format.open_memmap(
             aside / "codes.npy", mode="w+", dtype=np.float32, shape=(len(ids), space.dim)
@@ -142,7 +183,11 @@ def build_generation(store: Store, plain: Plain) -> int:
             index = REGISTRY[kind].build(codes, ids, space=space.fingerprint)
             index.save(aside / kind)
         del codes
-        published = store.generations.publish(
-            aside, space=space.fingerprint, kind=kind, segment=segment, items=len(ids)
-        )
+        # Only with a new space: else nobody has to wait while the manifest is written.
+        with store.transaction() if fitted.pictures else contextlib.nullcontext():
+            if fitted.pictures:
+                keep_space(store, fitted, early)
+            published = store.generations.publish(
+                aside, space=space.fingerprint, kind=kind, segment=segment, items=len(ids)
+            )
     return published.number

@@ -97,16 +97,20 @@ class Look(Line):
         added: dict[str, float] = view.plain.space.contributions(surrogate, code)
         return added
 
-    def build(self) -> int:
-        """Fit the space where it is needed; publish an index where something changed."""
-        plain = ensure_space(self._store)
-        if plain is None:
-            return 0
+    def build(self, *, early: bool = False) -> int:
+        """Fit the space where it is needed; publish an index where something changed.
+
+        ``early`` says that pictures are still coming in.
+        """
         now, store = self._to_publish(), self._store
+        fitted = ensure_space(store, early=early)
+        if fitted is None:
+            return 0
         found = store.generations.current(self.stored)
-        if now.is_complete and found and found.kind == engine_of(store, len(now)):
+        same = found is not None and found.kind == engine_of(store, len(now))
+        if same and now.is_complete and not fitted.pictures:
             return now.generation
-        return build_generation(store, plain)
+        return build_generation(store, fitted, early=early)
 
     def _live(self) -> dict[int, int]:
         return self._store.items.contents()

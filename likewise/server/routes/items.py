@@ -127,6 +127,14 @@ def representatives(here: Here, count: Annotated[int, Query(ge=1, le=100)] = 24)
     return {"items": [item_out(i) for i in found], "next": None}
 
 
+@router.get("/arrivals", response_model=Page)
+def arrivals(here: Here, count: Annotated[int, Query(ge=1, le=100)] = 24) -> dict[str, Any]:
+    """Items that were read last, the newest first; also before the first can be found."""
+    view, every = here.collection.look.view(checked=False), here.collection.items
+    found = every.many(view.ids[-count:][::-1]) if len(view) else every.latest(count)
+    return {"items": [item_out(i) for i in found], "next": None}
+
+
 @router.get("/problems", response_model=ProblemPage)
 def problems(here: Here, cursor: Cursor = 0, limit: Limit = 100) -> dict[str, Any]:
     """Files that could not be read, each with one reason."""

@@ -96,8 +96,9 @@ def act(job: Id, action: Literal["pause", "resume", "cancel"], here: Here) -> di
 def events(here: Here) -> StreamingResponse:
     """News as server-sent events.
 
-    They are ``hello``, ``job``, ``collection``, ``judgements``, ``model`` and ``session``.
-    ``hello`` tells how many seconds ago collection, judgements and model last changed.
+    They are ``hello``, ``job``, ``arrived``, ``collection``, ``judgements``, ``model`` and
+    ``session``.  ``arrived`` tells how many pictures can be found while others come in, and
+    ``hello`` how many seconds ago collection, judgements and model last changed.
     """
 
     def first() -> list[tuple[str, dict[str, Any]]]:

@@ -9,6 +9,8 @@ export const mapJob = signal(null);
 export const status = signal(null);
 // These rise; who shows something that may have changed looks again.
 export const ticks = { collection: signal(0), judgements: signal(0), model: signal(0) };
+// Rises while pictures come in.
+export const arrived = signal(0);
 // The latest thing that was done in any target search, in any tab.
 export const sessionNews = signal(null);
 
@@ -77,6 +79,10 @@ function listen() {
     look();
   });
   on("job", take);
+  on("arrived", ({ findable }) => {
+    if (status.value) status.value = { ...status.value, findable };
+    arrived.value += 1;
+  });
   on("collection", () => { ticks.collection.value += 1; look(); });
   on("judgements", () => { ticks.judgements.value += 1; });
   on("session", (news) => { sessionNews.value = news; });

@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useState } from "/static/vendor/preact-htm.js
 import { useSignal } from "/static/lib/signal.js";
 import { ask } from "/static/lib/api.js";
 import { count, plural } from "/static/lib/format.js";
-import { jobs, running, status, ticks } from "/static/lib/news.js";
+import { arrived, jobs, running, status, ticks } from "/static/lib/news.js";
 import { blank, likeItem, toParams, withExample } from "/static/lib/query.js";
 import { Link, go } from "/static/lib/router.js";
 import { selectNone } from "/static/lib/selection.js";
@@ -16,17 +16,19 @@ import { rememberThumbnails } from "/static/parts/thumbnail.js";
 import { view } from "/static/parts/viewer.js";
 
 const SHOWN = 36;
+const TAKES_IN = ["index", "demo"];
 const MAP_FROM = 200; // a smaller collection is seen sooner without a map
 
 export function Home({ params }) {
   const at = useSignal(status);
   const busy = running(useSignal(jobs));
-  const items = useRepresentatives(at?.findable || 0);
+  const coming = busy && TAKES_IN.includes(busy.kind) && (busy.total - busy.done) * 2 > (at?.findable || 0);
+  const items = useSample(at?.findable || 0, coming);
   const [onMap, setOnMap] = useState(null);
   const view_ = params.get("view") || (at?.findable >= MAP_FROM ? "map" : "pictures");
-  const mapped = view_ === "map" && at?.generation > 0;
+  const mapped = view_ === "map" && at?.generation > 0 && !coming;
   const acts = {
-    more: (r) => go("/results", toParams(likeItem(r.item))),
+    more: at?.findable > 0 && ((r) => go("/results", toParams(likeItem(r.item)))),
     open: (r) => view({ item: r.item }),
   };
   const add = (chosen, weight) => {
@@ -35,17 +37,17 @@ export function Home({ params }) {
   };
   const show = (next) => { selectNone(); go("/", new URLSearchParams({ view: next }), { replace: true }); };
   const moved = (where) => go("/", new URLSearchParams({ view: "map", at: where }), { replace: true });
-  const stand = items.length > 0 && html`<h2>Pictures that stand for the collection</h2>
-    <${Grid} results=${items} acts=${acts} label="Pictures that stand for the collection" />`;
+  const says = coming ? "Pictures just read" : "A sample of your pictures";
+  const stand = items.length > 0 && html`<h2>${says}</h2><${Grid} results=${items} acts=${acts} label=${says} />`;
   const selectable = useMemo(() => (mapped && onMap ? Array.from(onMap.ids, (item) => ({ item })) : items), [mapped, onMap, items]);
   return html`<section class="home">
     <h1>Find by words or by picture</h1>
     <${SearchBox} big=${true} />
-    <p class="soft hint">Drop a picture anywhere, paste one, or press ≈ on one below. Then mark results
-      with ✓ or ✗: this search gets better at once.</p>
+    <p class="soft hint">Drop a picture anywhere, paste one, or pick one below. Then say ✓ or ✗ of what is
+      found: this search gets better at once.</p>
     ${busy && html`<div class="working"><b>${title(busy)}</b> <${Progress} job=${busy} /></div>`}
-    ${at && html`<${Health} at=${at} />`}
-    ${at?.generation > 0 && html`<p class="views" role="group" aria-label="View">
+    ${at && html`<${Health} at=${at} coming=${coming} />`}
+    ${at?.generation > 0 && !coming && html`<p class="views" role="group" aria-label="View">
       ${[["map", "Map"], ["pictures", "Pictures"]].map(([name, says]) => html`<button key=${name}
         aria-pressed=${view_ === name ? "true" : "false"} onClick=${() => show(name)}>${says}</button>`)}</p>`}
     ${mapped
@@ -56,24 +58,25 @@ export function Home({ params }) {
   </section>`;
 }
 
-function useRepresentatives(findable) {
+// While pictures come in those that were read last, then some that stand for all.
+function useSample(findable, coming) {
   const [items, setItems] = useState([]);
   const changed = useSignal(ticks.collection);
-  // While pictures come in, look again when there are half as many more.
-  const step = findable ? Math.floor(Math.log(findable) / Math.log(1.5)) : -1;
+  const news = useSignal(arrived);
+  const what = coming ? "arrivals" : findable > 0 && "representatives";
   useEffect(() => {
-    if (step < 0) return undefined;
-    return ask(`/representatives?count=${SHOWN}`, (page) => { rememberThumbnails(page.items); setItems(page.items); });
-  }, [step, changed]);
+    if (!what) return undefined;
+    return ask(`/${what}?count=${SHOWN}`, (page) => { rememberThumbnails(page.items); setItems(page.items); });
+  }, [what, changed, coming && news]);
   return items;
 }
 
-function Health({ at }) {
+function Health({ at, coming }) {
+  const read = at.items.decoded + at.items.embedded + at.items.indexed;
   const parts = [
-    `${plural(at.findable, "picture")} can be found`,
-    at.waiting > 0 && `${count(at.waiting)} waiting`,
-    at.judgements > 0 && plural(at.judgements, "judgement"),
-    `ranked by ${at.model}`,
+    at.findable || !coming ? `${plural(at.findable, "picture")} can be found` : `${plural(read, "picture")} read; searching begins in a moment`,
+    !coming && at.waiting > 0 && `${count(at.waiting)} waiting`,
+    at.judgements > 0 && `${count(at.judgements)} times you gave feedback`,
   ].filter(Boolean);
   return html`<p class="health" role="status">${parts.join(" · ")}
     ${at.items.problem > 0 && html` · <${Link} to="/jobs">${count(at.items.problem)} unreadable<//>`}
