@@ -14,13 +14,12 @@ from typer.testing import CliRunner
 
 import likewise
 from likewise.cli import app
-from tests.collection.conftest import folder, made  # noqa: F401
 
 runner = CliRunner()
 
 
 @pytest.fixture
-def run(folder):  # noqa: F811
+def run(folder):
     """Run a command on the small collection; gives the result, JSON parsed where asked for."""
 
     def call(*words: str, code: int = 0, **options):
@@ -33,7 +32,7 @@ def run(folder):  # noqa: F811
     return call
 
 
-def test_index_says_what_it_did(run, folder):  # noqa: F811
+def test_index_says_what_it_did(run, folder):
     Image.new("RGB", (30, 30), (1, 200, 3)).save(folder / "new.png")
     found = run("index", str(folder), "--json").data
     assert found["embedded"] == 1
@@ -96,7 +95,7 @@ def test_a_folder_that_is_not_indexed_says_how_to(tmp_path):
     assert "likewise index" in result.stderr
 
 
-def test_a_folder_that_lost_its_files_is_a_data_problem(run, folder):  # noqa: F811
+def test_a_folder_that_lost_its_files_is_a_data_problem(run, folder):
     for file in folder.glob("*.jpg"):
         file.unlink()
     result = run("index", str(folder), code=3)
@@ -150,7 +149,7 @@ def test_words_in_the_place_of_a_picture_are_told_where_they_belong(run):
     assert "--text" not in run("search", "stripes.jpg", code=2).stderr
 
 
-def test_upkeep(run, folder, tmp_path):  # noqa: F811
+def test_upkeep(run, folder, tmp_path):
     assert run("verify", "--json").data == []
     assert run("status", "--json").data["findable"] == 48
     run("backup", str(tmp_path / "copy"))
@@ -165,13 +164,13 @@ def test_upkeep(run, folder, tmp_path):  # noqa: F811
     run("neighbours", str(tmp_path / "n.parquet"), "-k", "2")
 
 
-def run_doctor(folder):  # noqa: F811
+def run_doctor(folder):
     result = runner.invoke(app, ["doctor", "--json", "-c", str(folder)])
     assert result.exit_code in (0, 1)
     return json.loads(result.stdout)
 
 
-def test_a_damaged_segment_is_found_by_verify(run, folder):  # noqa: F811
+def test_a_damaged_segment_is_found_by_verify(run, folder):
     segment = next((folder / ".likewise" / "segments").iterdir())
     data = bytearray(segment.read_bytes())
     data[10] ^= 0xFF
@@ -179,7 +178,7 @@ def test_a_damaged_segment_is_found_by_verify(run, folder):  # noqa: F811
     assert "damage" in run("verify", code=3).stdout
 
 
-def test_the_real_command_in_a_real_process(folder):  # noqa: F811
+def test_the_real_command_in_a_real_process(folder):
     command = [sys.executable, "-m", "likewise"]
     version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
     assert version.stdout.strip() == f"likewise {likewise.__version__}"

@@ -8,7 +8,6 @@ import typer
 
 import likewise
 from tests.cli.test_cli import run  # noqa: F401
-from tests.collection.conftest import folder, made  # noqa: F401
 
 
 def test_learn_search_suggest_and_take_back(run, tmp_path):  # noqa: F811

@@ -11,7 +11,7 @@ import likewise
 from likewise.collection.lines.building import encode_items
 from likewise.datasets import swatches
 from likewise.store import verify
-from tests.collection.conftest import FEATURES
+from tests.conftest import FEATURES
 from tests.store.test_damage import flip, without_sums
 
 

@@ -40,13 +40,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    target = tmp_path / "pictures"
-    shutil.copytree(made, target)
-    return target
-
-
 def truth(collection: Collection, line: str, ref: str, similarity=None):
     """Every item and its score by the obvious formula, best first, ties by id."""
     view = collection.lines[line].view()

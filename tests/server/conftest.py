@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import socket
 import threading
 import time
@@ -13,39 +12,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-import likewise
-from likewise.datasets import swatches
 from likewise.server import Access, make_app
 from likewise.server.connections import Connection
 from likewise.server.serving import _Server, configured
-
-FEATURES = ("colour", "texture")
+from tests.conftest import indexed
 
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory) -> Path:
     """An indexed folder of swatches with one unreadable file."""
-    folder = tmp_path_factory.mktemp("made") / "pictures"
-    swatches(40, size=64, seed=1).write(folder, jobs=1)
-    (folder / "broken.jpg").write_bytes(b"not a picture")
-    with likewise.open(folder, create=True) as collection:
-        report = collection.index(features=FEATURES, processes=1)
-        assert report.embedded == 40
-        assert report.problems == 1
-    return folder
-
-
-@pytest.fixture
-def folder(made, tmp_path) -> Path:
-    target = tmp_path / "pictures"
-    shutil.copytree(made, target)
-    return target
-
-
-@pytest.fixture
-def collection(folder):
-    with likewise.open(folder, write=True) as opened:
-        yield opened
+    return indexed(tmp_path_factory.mktemp("made") / "pictures", 40, problems=1)
 
 
 class Server:
