@@ -1,110 +1,299 @@
-"""Indexing photos, against the same feature functions in a bare two-process loop.
+"""Indexing photos of 1, 6, 12 and 24 megapixels, against a bare loop and against an older commit.
 
-Prints the time of a first run, of a second run on the unchanged folder, and the peak
-memory of the parent and its children together.
+Photos are enlarged with detail added; one in ten is a HEIC, one in twenty a DNG with a preview.
+The bare loop reads, decodes at the same scale and computes the same features, in as many
+processes; it neither hashes nor keeps anything.  Runs are interleaved, each in a process of its
+own, and compared by their CPU time, which others on the machine change least; the best of
+``--rounds`` counts.  ``stage`` rows say where the time of one picture goes.
 
-    python -m benchmarks.ingest            2,000 photos, default features
+    python -m benchmarks.ingest                        1,000 pictures of each size
+    python -m benchmarks.ingest --pictures 200 --sizes 24
+    python -m benchmarks.ingest --old FOLDER           a checkout of another commit beside it
 """
 
 from __future__ import annotations
 
-import contextlib
+import argparse
+import hashlib
+import io
+import json
 import multiprocessing
+import os
+import resource
+import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
 from PIL import Image
 
 import likewise
+from benchmarks.camera_files import dng, heic
 from experiments.report import Report, run
 from likewise.collection.lines.defaults import FEATURES
 from likewise.datasets import load_flickr8k, swatches
+from likewise.features import feature_set
+from likewise.intake.decoding import THUMBNAIL_SIDE, WORK_SIDE, decode, encode_jpeg
+from likewise.intake.metadata import read_metadata
 
 CHUNK = 8
+SIZES = (1.0, 6.0, 12.0, 24.0)
+MODELS = 20
+"""Different pictures of each size; the others have the same pixels and a few bytes more."""
 
 
-def write_photos(folder: Path, count: int, quick: bool) -> list[Path]:
-    """Photos as JPEG files: Flickr8k, or swatches at toy size."""
+# -- pictures --------------------------------------------------------------------
+
+
+def write_photos(folder: Path, count: int, megapixels: float, report: Report) -> None:
+    """A folder of photos of one size: JPEG, every tenth a HEIC, every twentieth a DNG."""
     folder.mkdir()
-    if quick:
-        swatches(count, size=96, seed=0).write(folder)
+    if report.quick:
+        sources: Any = swatches(MODELS, size=96, seed=0).render_all(jobs=1)
     else:
-        photos = load_flickr8k()
-        for at in range(count):
-            Image.fromarray(photos.pictures[at]).save(folder / f"{at:05d}.jpg", quality=92)
-    return sorted(folder.glob("*.jpg"))
+        sources = load_flickr8k().pictures
+    rng = np.random.default_rng(report.seed)
+    made: dict[int, tuple[str, bytes]] = {}
+    for at in range(count):
+        model = at % MODELS
+        if model not in made:
+            picture = enlarged(sources[model], megapixels, rng)
+            made[model] = encoded(picture, model)
+        ending, data = made[model]
+        # A box that every reader of HEIC passes over; behind the others nobody looks.
+        more = b"\x00\x00\x00\x10free" + at.to_bytes(8, "big")
+        (folder / f"{at:05d}.{ending}").write_bytes(data + more)
 
 
-def bare(paths: list[str], features: tuple[str, ...]) -> int:
-    """What one of the two processes of the peer does: open, convert, compute."""
-    from likewise.features import feature_set
+def encoded(picture: Image.Image, number: int) -> tuple[str, bytes]:
+    """Ending and bytes of a file, by its place among :data:`MODELS`."""
+    if number % 10 == 4:
+        return "heic", heic(picture, quality=80, enc_params={"x265:preset": "ultrafast"})
+    out = io.BytesIO()
+    picture.save(out, "JPEG", quality=92)
+    if number == 7:
+        even = picture.crop((0, 0, picture.width // 2 * 2, picture.height // 2 * 2))
+        return "dng", dng(np.asarray(even), out.getvalue())
+    return "jpg", out.getvalue()
 
+
+def enlarged(source: Any, megapixels: float, rng: np.random.Generator) -> Image.Image:
+    """A photo at another size, with detail of every scale added: a blown-up one has none."""
+    image = Image.fromarray(np.asarray(source))
+    factor = (megapixels * 1e6 / (image.width * image.height)) ** 0.5
+    size = (max(8, round(image.width * factor)), max(8, round(image.height * factor)))
+    pixels = np.asarray(image.resize(size, Image.Resampling.BICUBIC)).astype(np.int16)
+    grain = np.zeros(size[::-1], np.int16)
+    for step in (1, 2, 4, 8):
+        shape = (size[0] // step + 1, size[1] // step + 1)
+        noise = rng.normal(128, 6, shape[::-1]).clip(0, 255).astype(np.uint8)
+        grown = Image.fromarray(noise).resize(size, Image.Resampling.BILINEAR)
+        grain += np.asarray(grown).astype(np.int16) - 128
+    return Image.fromarray((pixels + grain[..., None]).clip(0, 255).astype(np.uint8))
+
+
+# -- the runs, each in a process of its own --------------------------------------
+
+
+def index(folder: str, data: str, processes: int, features: list[str]) -> dict[str, float]:
+    """The product: a first run and a second one on the unchanged folder."""
+    with likewise.open(folder, data=data, create=True) as collection:
+        started = time.perf_counter()
+        first = collection.index(features=features, processes=processes)
+        seconds = time.perf_counter() - started
+        started = time.perf_counter()
+        second = collection.index(processes=processes)
+        again = time.perf_counter() - started
+    return {
+        "items": first.embedded, "seconds": seconds, "again": again, "decoded": second.embedded,
+    }  # fmt: skip
+
+
+def bare(folder: str, data: str, processes: int, features: list[str]) -> dict[str, float]:
+    """The peer: files dealt out to processes beforehand, decoded, described, and forgotten."""
+    files = sorted(os.path.join(folder, name) for name in os.listdir(folder))
+    shares = [(files[at::processes], features) for at in range(processes)]
+    started = time.perf_counter()
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        done = sum(pool.starmap(bare_share, shares))
+        pool.close()
+        pool.join()
+    return {"items": done, "seconds": time.perf_counter() - started}
+
+
+def bare_share(files: list[str], features: list[str]) -> int:
+    """What one process of the peer does."""
     compute = feature_set(features)
     done = 0
-    for start in range(0, len(paths), CHUNK):
-        pictures = []
-        for path in paths[start : start + CHUNK]:
-            with Image.open(path) as image:
-                pictures.append(np.asarray(image.convert("RGB")))
-        done += len(compute(pictures)[features[0]])
+    for start in range(0, len(files), CHUNK):
+        done += len(compute([bare_decode(f) for f in files[start : start + CHUNK]])[features[0]])
     return done
 
 
-@contextlib.contextmanager
-def peak_memory() -> Iterator[list[float]]:
-    """Largest resident memory of this process and its children, in MiB, sampled."""
-    peak, over = [0.0], threading.Event()
-    me = psutil.Process()
+def bare_decode(file: str) -> Any:
+    """The shortest way from a file to pixels at the working size."""
+    import pillow_heif
+    import rawpy
 
-    def watch() -> None:
-        while not over.wait(0.1):
+    pillow_heif.register_heif_opener(decode_threads=1, depth_images=False, aux_images=False)
+    source: Any = file
+    if file.endswith(".dng"):
+        with rawpy.imread(file) as raw:
+            source = io.BytesIO(raw.extract_thumb().data)
+    with Image.open(source) as image:
+        share = WORK_SIDE / max(image.size)
+        size = (int(image.width * share), int(image.height * share))
+        image.draft("RGB", size)
+        rgb = image.convert("RGB")
+        return np.asarray(rgb.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0))
+
+
+def in_process(what: str, given: tuple[Any, ...], root: str | None = None) -> dict[str, Any]:
+    """Run one of the above in a new process; adds its CPU time and peak memory.
+
+    ``root`` names the folder that ``likewise`` is imported from.
+    """
+    here = str(Path(__file__).resolve().parent.parent)
+    # An older commit may not have what this file imports; all it needs is the one function.
+    code = "import json, os, sys, time, likewise\n" + _source(index) if root else ""
+    code = code or f"import json, os, sys, time\nfrom benchmarks.ingest import {what}\n"
+    code += f"if __name__ == '__main__':\n    print(json.dumps({what}(*json.loads(sys.argv[1]))))\n"
+    environment = {**os.environ, "PYTHONPATH": root or here}
+    with tempfile.TemporaryDirectory() as place:
+        script = Path(place) / "run.py"
+        script.write_text(code)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        process = subprocess.Popen(
+            [sys.executable, str(script), json.dumps(given)],
+            env=environment, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        peak = Peak(process.pid)
+        out, _ = process.communicate()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if process.returncode:
+        raise RuntimeError(f"{what} ended with {process.returncode}.")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {**json.loads(out.splitlines()[-1]), "cpu": cpu, "rss_mib": peak.stop()}
+
+
+def _source(function: Callable[..., Any]) -> str:
+    import inspect
+
+    return inspect.getsource(function)
+
+
+class Peak:
+    """Largest memory of a process and its children together, in MiB, sampled."""
+
+    def __init__(self, pid: int) -> None:
+        self.most, self._over = 0.0, threading.Event()
+        self._thread = threading.Thread(target=self._watch, args=(pid,), daemon=True)
+        self._thread.start()
+
+    def _watch(self, pid: int) -> None:
+        while not self._over.wait(0.1):
             total = 0
-            for process in (me, *me.children(recursive=True)):
-                with contextlib.suppress(psutil.Error):
+            try:
+                top = psutil.Process(pid)
+                for process in (top, *top.children(recursive=True)):
                     total += process.memory_info().rss
-            peak[0] = max(peak[0], total / 2**20)
+            except psutil.Error:
+                continue
+            self.most = max(self.most, total / 2**20)
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield peak
-    finally:
-        over.set()
-        thread.join()
+    def stop(self) -> float:
+        """The most that was seen."""
+        self._over.set()
+        self._thread.join()
+        return self.most
+
+
+# -- where the time goes ---------------------------------------------------------
+
+
+def stages(folder: Path, features: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    """CPU milliseconds per picture and stage, over one of each model, in this process."""
+    files = sorted(folder.iterdir())[:MODELS]
+    compute = feature_set(features)
+    spent: dict[str, float] = {}
+
+    def timed(stage: str, work: Callable[[], Any]) -> Any:
+        started = time.process_time()
+        made = work()
+        spent[stage] = spent.get(stage, 0.0) + time.process_time() - started
+        return made
+
+    compute([np.zeros((32, 32, 3), np.uint8)])
+    pictures = []
+    for file in files:
+        data = timed("read", file.read_bytes)
+        timed("hash", lambda data=data: hashlib.sha256(data).digest())
+        picture = timed("decode", lambda data=data: decode(data, thumbnail=False))
+        small = Image.fromarray(picture.pixels)
+        small.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
+        timed("thumbnail", lambda small=small: encode_jpeg(small))
+        if file.suffix == ".jpg":
+            with Image.open(file) as image:
+                timed("metadata (in decode)", lambda image=image: read_metadata(image))
+        pictures.append(picture.pixels)
+    for start in range(0, len(pictures), CHUNK):
+        timed("features", lambda start=start: compute(pictures[start : start + CHUNK]))
+    for stage, seconds in spent.items():
+        yield stage, 1000 * seconds / len(files)
 
 
 def main(report: Report) -> None:
-    count = 40 if report.quick else 2_000
+    count = 20 if report.quick else report.settings.get("pictures") or 1_000
+    sizes = (0.05,) if report.quick else report.settings.get("sizes") or SIZES
+    rounds = 1 if report.quick else report.settings.get("rounds") or 2
+    old = report.settings.get("old")
+    runs: list[tuple[str, str, str | None]] = [
+        ("bare loop", "bare", None),
+        ("likewise", "index", None),
+    ]
+    runs += [("old", "index", str(Path(old).resolve()))] if old else []
     features = ("colour", "texture") if report.quick else FEATURES
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "photos"
-        files = [str(p) for p in write_photos(folder, count, report.quick)]
-        context = multiprocessing.get_context("spawn")
-        with context.Pool(2) as pool:
-            started = time.perf_counter()
-            pool.starmap(bare, [(files[0::2], features), (files[1::2], features)])
-            peer = time.perf_counter() - started
-        with likewise.open(folder, create=True) as collection, peak_memory() as peak:
-            started = time.perf_counter()
-            first = collection.index(features=features, processes=2)
-            seconds = time.perf_counter() - started
-            started = time.perf_counter()
-            second = collection.index()
-            again = time.perf_counter() - started
-    report.row(
-        method="first run", items=first.embedded, seconds=seconds, per_second=count / seconds,
-        rss_mib=peak[0], peer="bare two-process loop", ratio=seconds / peer,
-    )  # fmt: skip
-    report.row(
-        method="unchanged folder", items=count, decoded=second.embedded, seconds=again,
-        seconds_per_10000=again * 10_000 / count,
-    )  # fmt: skip
+    for megapixels in sizes:
+        with tempfile.TemporaryDirectory(dir=report.settings.get("place")) as place:
+            folder = Path(place) / "photos"
+            write_photos(folder, count, megapixels, report)
+            best: dict[tuple[str, int], dict[str, Any]] = {}
+            for turn in range(rounds):
+                for processes in (1, 2):
+                    for name, what, root in runs:
+                        data = str(Path(place) / f"{name}-{processes}-{turn}")
+                        given = (str(folder), data, processes, list(features))
+                        run_now = in_process(what, given, root)
+                        kept = best.setdefault((name, processes), run_now)
+                        best[name, processes] = min(kept, run_now, key=lambda r: float(r["cpu"]))
+            for (name, processes), one in best.items():
+                each = one["cpu"] / max(one["items"], 1)
+                peer, former = best["bare loop", processes], best.get(("old", processes))
+                report.row(
+                    method=name, megapixels=megapixels, processes=processes, items=one["items"],
+                    per_second=one["items"] / one["seconds"], cpu_ms=1000 * each,
+                    ratio=each / (peer["cpu"] / peer["items"]),
+                    times_old=former and former["cpu"] / max(former["items"], 1) / each,
+                    rss_mib=one["rss_mib"], again_seconds=one.get("again"),
+                    decoded_again=one.get("decoded"),
+                )  # fmt: skip
+            for stage, ms in stages(folder, features):
+                report.row(method="stage", megapixels=megapixels, stage=stage, cpu_ms=ms)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pictures", type=int, metavar="N", help="pictures of each size (1,000)")
+    parser.add_argument("--sizes", type=float, nargs="+", help="megapixels (1 6 12 24)")
+    parser.add_argument("--rounds", type=int, help="runs of each kind, the best counts (2)")
+    parser.add_argument("--old", metavar="FOLDER", help="a checkout of another commit to compare")
+    parser.add_argument("--place", metavar="FOLDER", help="where the pictures are written")
 
 
 if __name__ == "__main__":
-    run("ingest", main, __doc__)
+    run("ingest", main, __doc__, options=options)

@@ -15,7 +15,7 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,7 +184,7 @@ def digest_of(path: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def open_file(path: bytes) -> Iterator[BinaryIO]:
+def open_file(path: bytes) -> Iterator[io.BufferedReader]:
     """A regular file to read; whatever is wrong with it is one reason."""
     import stat
 

@@ -7,9 +7,12 @@ can act on.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import io
 import warnings
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,17 +20,25 @@ from numpy.typing import NDArray
 from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
 
 from likewise.intake.metadata import Metadata, read_metadata
+from likewise.intake.raw import Developed, open_raw
 
-FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "AVIF", "BMP", "DIB", "TIFF", "HEIF")
-"""Pillow's names of what is opened at all; AVIF where Pillow has it, HEIF with the extra."""
+FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "AVIF", "BMP", "DIB", "TIFF", "HEIF", "JXL")
+"""Pillow's names of what is opened at all; RAW files besides, and JXL with an extra."""
 
 MAX_PIXELS = 256_000_000
-"""A picture that declares more is refused from its header (the largest phone cameras: 200 M)."""
+"""A picture of which more have to be decoded is refused from its header.
+
+The largest phone cameras have 200 M.  A JPEG is decoded at a fraction of its size, so that a
+panorama of 400 M is none too many.
+"""
 
 WORK_SIDE = 512
 """Longer side of the picture that features are computed on."""
 
 THUMBNAIL_SIDE = 256
+
+HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+"""What stands behind ``ftyp`` in a HEIC file."""
 
 
 class Unreadable(Exception):
@@ -47,7 +58,7 @@ class Picture:
 
 
 def decode(data: bytes, *, gps: bool = False, thumbnail: bool = True) -> Picture:
-    """Decode one file's bytes: first frame, EXIF orientation, sRGB, shrunk to the working size.
+    """Decode one file's bytes: main picture, EXIF orientation, sRGB, shrunk to the working size.
 
     Raises
     ------
@@ -56,12 +67,14 @@ def decode(data: bytes, *, gps: bool = False, thumbnail: bool = True) -> Picture
     """
     if not data:
         raise Unreadable("The file is empty.")
-    _register_heif()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", Image.DecompressionBombWarning)
-        Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+        Image.MAX_IMAGE_PIXELS = None if data.startswith(b"\xff\xd8\xff") else MAX_PIXELS
         try:
+            raw = open_raw(data, WORK_SIDE, MAX_PIXELS)
+            if raw is not None:
+                return _decode_open(raw.image, gps, thumbnail, raw)
             with Image.open(io.BytesIO(data), formats=_known_formats()) as image:
                 return _decode_open(image, gps, thumbnail)
         except Unreadable:
@@ -79,18 +92,26 @@ def decode(data: bytes, *, gps: bool = False, thumbnail: bool = True) -> Picture
             raise Unreadable(f"The picture is damaged ({text}).") from None
 
 
-def _decode_open(image: Image.Image, gps: bool, thumbnail: bool) -> Picture:
+def _decode_open(
+    image: Image.Image, gps: bool, thumbnail: bool, raw: Developed | None = None
+) -> Picture:
     width, height = image.size
     kind = "JPEG" if image.format == "MPO" else (image.format or "?")
     if width < 1 or height < 1:
         raise Unreadable("The picture has no pixels.")
-    metadata = read_metadata(image, gps=gps)
-    if kind == "JPEG":
-        # Decode at a fraction of the size where that still gives twice the working size.
-        image.draft("RGB", (2 * WORK_SIDE, 2 * WORK_SIDE))
+    metadata = read_metadata(image, gps=gps, exif=raw and raw.exif)
+    if raw is None or image.format:
+        # A JPEG is decoded at a fraction of its size where that still gives the working size, and
+        # a HEIC by its own thumbnail where that is as large.
+        share = min(1.0, WORK_SIDE / max(image.size))
+        image.draft("RGB", (max(1, int(width * share)), max(1, int(height * share))))
+    if image.width * image.height > MAX_PIXELS:
+        raise Image.DecompressionBombError
     image.load()
     turned = _oriented(image)
-    if _sideways(image):
+    if raw is not None:
+        kind, (width, height) = "RAW", raw.size
+    elif _sideways(image):
         width, height = height, width
     rgb = _to_srgb(_shrink_early(turned))
     small = _fit(rgb, WORK_SIDE)
@@ -165,11 +186,9 @@ def _to_srgb(image: Image.Image) -> Image.Image:
         image = _to_8_bit(image)
     if profile and image.mode in ("RGB", "RGBA", "CMYK", "L"):
         try:
-            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
             alpha = image.getchannel("A") if image.mode == "RGBA" else None
             base = image.convert("RGB") if image.mode == "RGBA" else image
-            target = ImageCms.createProfile("sRGB")
-            converted = ImageCms.profileToProfile(base, source, target, outputMode="RGB")
+            converted = ImageCms.applyTransform(base, _from_profile(profile, base.mode))
             if converted is not None:
                 image = converted
                 if alpha is not None:
@@ -181,6 +200,12 @@ def _to_srgb(image: Image.Image) -> Image.Image:
         white = Image.new("RGBA", rgba.size, (255, 255, 255, 255))
         return Image.alpha_composite(white, rgba).convert("RGB")
     return image.convert("RGB")
+
+
+@lru_cache(8)  # a camera writes the same one into every picture
+def _from_profile(profile: bytes, mode: str) -> ImageCms.ImageCmsTransform:
+    source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+    return ImageCms.buildTransform(source, ImageCms.createProfile("sRGB"), mode, "RGB")
 
 
 def _to_8_bit(image: Image.Image) -> Image.Image:
@@ -196,27 +221,31 @@ def _to_8_bit(image: Image.Image) -> Image.Image:
     return Image.fromarray(np.clip(a + 0.5, 0, 255).astype(np.uint8))
 
 
+@lru_cache(1)
 def _known_formats() -> tuple[str, ...]:
+    import pillow_heif
+
+    # One thread, since every core has a child; only the main picture and its thumbnails.
+    pillow_heif.register_heif_opener(decode_threads=1, depth_images=False, aux_images=False)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("pillow_jxl")
     Image.init()
     return tuple(f for f in FORMATS if f in Image.OPEN)
 
 
-def _register_heif() -> None:
-    if "HEIF" in Image.OPEN:
-        return
-    try:
-        import pillow_heif
-    except ImportError:
-        return
-    pillow_heif.register_heif_opener()
-
-
 def _not_a_picture(data: bytes) -> str:
     head: Any = data[:512].lstrip().lower()
-    if data[4:12] in (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftyphevc"):
-        return "HEIC pictures need an extra: pip install 'likewise[heic]'."
+    if data.startswith((b"\xff\x0a", b"\x00\x00\x00\x0cJXL ")) and "JXL" not in _known_formats():
+        return "JPEG XL pictures need an extra: pip install 'likewise[jxl]'."
+    if data[4:8] == b"ftyp" and data[8:12] in HEIF_BRANDS:
+        return "The HEIC picture is damaged."
+    if data.startswith((b"II*\x00", b"MM\x00*")):
+        return "The TIFF or RAW file is damaged, or of a kind that is not opened."
     if head.startswith((b"<svg", b"<?xml")):
         return "SVG drawings are not opened; export the drawing as PNG."
     if head.startswith((b"<!doctype", b"<html")):
         return "The file is a web page, not a picture."
-    return "The bytes are not of a format that is opened (JPEG, PNG, GIF, WebP, AVIF, BMP, TIFF)."
+    return (
+        "The bytes are not of a format that is opened (JPEG, HEIC, RAW, PNG, GIF, WebP, AVIF, BMP, "
+        "TIFF)."
+    )

@@ -34,16 +34,20 @@ class Metadata:
     """Latitude and longitude, only where GPS was asked for."""
 
 
-def read_metadata(image: Image.Image, *, gps: bool = False) -> Metadata:
-    """EXIF, IPTC and XMP of an opened picture."""
+def read_metadata(
+    image: Image.Image, *, gps: bool = False, exif: Image.Exif | None = None
+) -> Metadata:
+    """EXIF (of its own, or as given), IPTC and XMP of an opened picture."""
     facts: dict[str, Any] = {"keywords": []}
-    for reader in (_exif, _iptc, _xmp, _text_chunks):
+    place = None
+    with contextlib.suppress(Exception):
+        exif = exif if exif is not None else image.getexif()
+        _exif(exif, facts)
+        if gps:
+            place = _gps(exif)
+    for reader in (_iptc, _xmp, _text_chunks):
         with contextlib.suppress(Exception):
             reader(image, facts)
-    place = None
-    if gps:
-        with contextlib.suppress(Exception):
-            place = _gps(image)
     return Metadata(
         taken=facts.get("taken", ""),
         camera=facts.get("camera", ""),
@@ -70,8 +74,7 @@ def _iso(value: Any) -> str:
     return f"{year}-{month}-{day}T{hour}:{minute}:{second}"
 
 
-def _exif(image: Image.Image, facts: dict[str, Any]) -> None:
-    exif = image.getexif()
+def _exif(exif: Image.Exif, facts: dict[str, Any]) -> None:
     detail = exif.get_ifd(0x8769)
     for tag in (0x9003, 0x9004):
         if not facts.get("taken"):
@@ -127,8 +130,8 @@ def _text_chunks(image: Image.Image, facts: dict[str, Any]) -> None:
             facts["caption"] = _clean(text)
 
 
-def _gps(image: Image.Image) -> tuple[float, float] | None:
-    ifd = image.getexif().get_ifd(0x8825)
+def _gps(exif: Image.Exif) -> tuple[float, float] | None:
+    ifd = exif.get_ifd(0x8825)
     if 2 not in ifd or 4 not in ifd:
         return None
 

@@ -9,12 +9,18 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from likewise.intake.decoding import HEIF_BRANDS
 from likewise.store import Seen
 from likewise.types import DataProblem
 
-EXTENSIONS = frozenset(
-    b".jpg .jpeg .jpe .jfif .png .gif .webp .avif .bmp .dib .tif .tiff .heic .heif".split()
+RAW = frozenset(
+    b".3fr .arw .cr2 .cr3 .crw .dcr .dng .erf .iiq .kdc .mef .mos .mrw .nef .nrw .orf .pef .raf "
+    b".rw2 .rwl .sr2 .srf .srw .x3f".split()
 )
+DEVELOPED = frozenset(b".jpg .jpeg .jpe .heic .heif .hif".split())
+"""What a camera writes beside a RAW file of the same shot."""
+EXTENSIONS = RAW | DEVELOPED | set(b".jfif .png .gif .webp .avif .bmp .dib .tif .tiff .jxl".split())
+_BRANDS = (*HEIF_BRANDS, b"avif", b"avis", b"crx ")
 _MAGIC = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF", b"BM", b"II*\x00", b"MM\x00*")
 
 STRETCH = 200
@@ -40,8 +46,9 @@ class Scan:
 def scan(folder: bytes, leave_out: bytes | None = None) -> Scan:
     """Walk a folder recursively.
 
-    Hidden files and folders, and the data folder, are passed over; links are followed,
-    each real folder once, so that loops end.
+    Hidden files and folders, and the data folder, are passed over, and so is a RAW file beside a
+    JPEG or HEIC of the same stem: both are one shot.  Links are followed, each real folder once,
+    so that loops end.
 
     Parameters
     ----------
@@ -84,8 +91,10 @@ def _walk(
                 result.unreachable[here] = _reason(error)
             continue
         folders = []
+        developed = {stem for stem, ending in map(_parts, entries) if ending in DEVELOPED}
         for entry in entries:
-            if entry.name.startswith(b"."):
+            stem, ending = _parts(entry)
+            if entry.name.startswith(b".") or (ending in RAW and stem in developed):
                 continue
             path = os.path.join(here, entry.name) if here else entry.name
             try:
@@ -108,12 +117,17 @@ def _walk(
         waiting.extend(reversed(folders))
 
 
+def _parts(entry: os.DirEntry[bytes]) -> tuple[bytes, bytes]:
+    """Stem and ending of a name, in small letters: cameras and computers disagree on case."""
+    return os.path.splitext(entry.name.lower())
+
+
 def _reason(error: OSError) -> str:
     return error.strerror or type(error).__name__
 
 
 def _may_be_picture(entry: os.DirEntry[bytes], size: int) -> bool:
-    extension = os.path.splitext(entry.name)[1].lower()
+    extension = _parts(entry)[1]
     if extension in EXTENSIONS:
         return True
     if extension or size < 12:
@@ -123,7 +137,7 @@ def _may_be_picture(entry: os.DirEntry[bytes], size: int) -> bool:
             head = file.read(12)
     except OSError:
         return False
-    return head.startswith(_MAGIC) or head[4:8] == b"ftyp"
+    return head.startswith(_MAGIC) or (head[4:8] == b"ftyp" and head[8:12] in _BRANDS)
 
 
 def _identity(path: bytes) -> tuple[int, int] | None:

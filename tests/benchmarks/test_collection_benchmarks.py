@@ -9,10 +9,15 @@ from experiments.report import Report
 def test_ingest(tmp_path):
     report = Report("ingest", quick=True)
     ingest.main(report)
-    first, second = report.rows
-    assert first["items"] == 40
-    assert first["ratio"] > 0
-    assert second["decoded"] == 0
+    peers = [row for row in report.rows if row["method"] == "bare loop"]
+    ours = [row for row in report.rows if row["method"] == "likewise"]
+    assert [row["processes"] for row in ours] == [row["processes"] for row in peers] == [1, 2]
+    for row in ours:
+        assert (row["items"], row["decoded_again"]) == (20, 0)
+        assert row["ratio"] > 0
+        assert row["rss_mib"] > 0
+    stages = {row["stage"] for row in report.rows if row["method"] == "stage"}
+    assert {"read", "hash", "decode", "thumbnail", "features"} <= stages
 
 
 def test_cold():

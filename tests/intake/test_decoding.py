@@ -55,7 +55,7 @@ def test_formats_outside_the_list_are_refused(kind):
         (b"x", "not of a format"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),
         (b"<!DOCTYPE html><html></html>", "web page"),
-        (b"\x00\x00\x00\x18ftypheic" + b"\x00" * 40, "heic"),
+        (b"\x00\x00\x00\x18ftypheic" + b"\x00" * 40, "HEIC picture is damaged"),
     ],
 )
 def test_what_is_no_picture_says_what_it_is(data, words):
