@@ -199,7 +199,7 @@ class Result:
     score
         The true score; scores of one answer can be compared, not those of two.
     found_by
-        Which evidence found it: ``picture``, ``words`` (full text),
+        Which evidence found it: ``picture``, ``words`` (full text), ``class names``,
         ``learned words``, ``picture with words`` (both added), ``same object``, ``query``.
     copies
         Near-duplicates folded into this result, where that was asked for.

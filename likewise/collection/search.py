@@ -16,7 +16,7 @@ import numpy as np
 from likewise.collection import duplicates
 from likewise.collection.lines.line import Line, View
 from likewise.collection.options import Answer, Options, Query, Result
-from likewise.collection.text import Read, full_text
+from likewise.collection.text import Read, full_text, read
 from likewise.filters import Allowed, Among, Filter
 from likewise.store import Store, as_file
 from likewise.types import BadInput, Hits, Similarity, Surrogate
@@ -114,12 +114,11 @@ class Search:
             own = self._ids(query.own_items)
             base = stages[-1][1] if stages else None
             stages.append((MARKS, line.marked(view, similarity, base, marks, own)))
-        read = self._read(query, options, view)
-        if read is not None and read.surrogate is not None:
-            meant = read.surrogate
-            stages.append((TEXT, _joined(stages[-1][1], meant, view) if stages else meant))
+        text = self._read(query, options, view)
+        if text is not None and text.surrogate is not None:
+            stages.append((TEXT, _joined(stages[-1][1], text, view) if stages else text.surrogate))
         used = len(marks) if any(name == MARKS for name, _ in stages) else 0
-        return Understood(query, line, view, similarity, model, tuple(stages), used, read)
+        return Understood(query, line, view, similarity, model, tuple(stages), used, text)
 
     def _line(self, query: Query) -> Line:
         if query.line not in self._lines:
@@ -144,10 +143,10 @@ class Search:
         return {i: 1.0 if value > 0 else -1.0 for i, value in marks.items() if view.holds(i)}
 
     def _read(self, query: Query, options: Options, view: View) -> Read | None:
-        reader = self._models.reader(options.model, view) if query.text else None
-        if reader is None:
+        if not query.text.strip() or options.model == "plain":
             return None
-        return reader.read(query.text, view if options.compact else None)
+        learned = self._models.reader(options.model, view)
+        return read(query.text, view, learned, compact=options.compact)
 
     def _ids(self, paths: Sequence[str]) -> list[int]:
         return [self._store.items.find(path).id for path in paths]
@@ -193,7 +192,7 @@ class Search:
         lists: dict[str, Hits] = {}
         if asked.by_text_alone:
             assert asked.read is not None
-            lists["learned words"] = asked.read.find(asked.view, depth, among=among)
+            lists[asked.read.found_by] = asked.read.find(asked.view, depth, among=among)
         elif surrogate is not None and not _is_silent(surrogate):
             name = "picture with words" if asked.stages[-1][0] == TEXT else asked.line.found_by
             lists[name] = asked.view.search(surrogate, depth, asked.similarity, among=among)
@@ -236,6 +235,7 @@ class Search:
             "model": asked.model,
             "reader": "" if asked.read is None else asked.read.title,
             "learned_words": [] if asked.read is None else list(asked.read.known),
+            "looks_like": self._looks_like(asked, item),
             "words": [w for w in query.text.lower().split() if w in " ".join(carried).lower()],
             "clicks": self._teaching.clicks(query, item),
             "marks": asked.marks,
@@ -246,6 +246,13 @@ class Search:
         if asked.surrogate is not None and asked.view.holds(item):
             out |= asked.explained(item)
         return out | self._places(asked, item, options)
+
+    def _looks_like(self, asked: Understood, item: int) -> list[str]:
+        """Names of the classes and colours that speak for an item, where words were asked for."""
+        said = None if asked.read is None else asked.read.spoken
+        return (
+            said.looks_like(asked.view.rows([item])[0]) if said and asked.view.holds(item) else []
+        )
 
     def _places(self, asked: Understood, item: int, options: Options) -> dict[str, Any]:
         """Where the lists that are fused have the item; nothing where there is one list."""
@@ -327,11 +334,16 @@ def fused(lists: Mapping[str, Hits], k: int) -> tuple[Hits, dict[int, tuple[str,
     return hits, {item: tuple(found[item]) for item in order}
 
 
-def _joined(pictures: Surrogate, text: Surrogate, view: View) -> Surrogate:
-    """Pictures and text added, each with the same spread of scores over the collection."""
-    codes = view.sample()
+def _joined(pictures: Surrogate, read: Read, view: View) -> Surrogate:
+    """Pictures and text added, each with the same spread of scores over the collection.
+
+    Class names have a spread of 1 where they are sure of the words; else they say less.
+    """
+    text, codes = read.surrogate, view.sample()
+    assert text is not None
     spread = [float(np.std(codes @ s.vector)) for s in (pictures, text)]
-    return pictures + text * (spread[0] / spread[1] if min(spread) > 0 else 1.0)
+    full = max(spread[1], 1.0) if read.spoken is not None else spread[1]
+    return pictures + text * (spread[0] / full if min(spread) > 0 else 1.0)
 
 
 def _is_silent(surrogate: Surrogate) -> bool:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from likewise.collection.lines.line import View
+from likewise.collection.lines.look import Look
+from likewise.collection.lines.reading import TITLE, Spoken, spoken
+from likewise.features.class_words import class_words
 from likewise.features.text import TextVocabulary
 from likewise.filters import Among
 from likewise.index.flat import FlatIndex
@@ -21,14 +24,30 @@ OFFERED, LONGEST = 2_000, 80
 
 
 class Read(NamedTuple):
-    """What a reader makes of a text; no surrogate where it knows none of the words."""
+    """What a reader makes of a text; no surrogate where it knows none of the words.
+
+    Attributes
+    ----------
+    small
+        A compact index and the text's surrogate there, where that was asked for.
+    spoken
+        What words of the shipped table were taken for, where they speak.
+    note
+        One sentence on what was not understood; empty where all was.
+    """
 
     surrogate: Surrogate | None
     known: tuple[str, ...]
     unknown: tuple[str, ...]
     title: str = ""
     small: tuple[Index, Surrogate] | None = None
-    """A compact index and the text's surrogate there, where that was asked for."""
+    spoken: Spoken | None = None
+    note: str = ""
+
+    @property
+    def found_by(self) -> str:
+        """What results say that it found."""
+        return "class names" if self.title == TITLE else "learned words"
 
     def find(self, view: View, k: int, *, among: Among | None = None) -> Hits:
         """The pictures that the words speak for: those of a score above zero."""
@@ -41,13 +60,50 @@ class Read(NamedTuple):
         keep = hits.scores > 0
         return Hits(hits.ids[keep], hits.scores[keep])
 
-    @property
-    def note(self) -> str:
-        """One sentence on words that were never learned; empty where all were."""
-        if not self.unknown:
-            return ""
-        some = ", ".join(self.unknown[:5]) + (" ..." if len(self.unknown) > 5 else "")
-        return f"Never learned from clicks, so looked up in texts only: {some}."
+
+def read(text: str, view: View, learned: Reader | None, *, compact: bool = False) -> Read:
+    """A text as a surrogate: by what was learned here, and else by the shipped table.
+
+    Where a learned model knows a word, the table's opinion of it is not asked.
+    """
+    own = Read(None, (), ()) if learned is None else learned.read(text, view if compact else None)
+    told = class_words().read(text)
+    stems = {w.word: set(learned.vocabulary.stems(w.word)) for w in told.known} if learned else {}
+    rest = [w for w in told.known if not learned or not stems[w.word] <= set(own.known)]
+    meanings = view.line.meanings(view) if rest and isinstance(view.line, Look) else None
+    said = None if meanings is None else spoken(rest, meanings, view)
+    heard = () if said is None else said.known
+    deaf = [w.word for w in rest if w not in heard]
+    unknown = [w for w in own.unknown or told.unknown if not any(w in stems[h.word] for h in heard)]
+    unknown = list(dict.fromkeys([*unknown, *deaf])) if learned is None else unknown
+    note = _note(text, unknown, bool(deaf))
+    if said is None:
+        return own._replace(unknown=tuple(unknown), note=note)
+    known = (*own.known, *(w.word for w in heard))
+    if own.surrogate is None:
+        return Read(said.surrogate, known, tuple(unknown), TITLE, None, said, note)
+    assert meanings is not None
+    both = meanings.scaled(own.surrogate) + said.surrogate
+    return Read(both, known, tuple(unknown), f"{own.title} + {TITLE}", None, said, note)
+
+
+def _note(text: str, unknown: list[str], deaf: bool) -> str:
+    """One sentence on what a text says that nobody understands."""
+    if not unknown and not class_words().read(text).known:
+        return "There is no word in this that a picture could show; name what is to be seen."
+    if not unknown:
+        return ""
+    some = ", ".join(unknown[:5]) + (" ..." if len(unknown) > 5 else "")
+    if deaf:
+        return (
+            "This collection was indexed without the network's classes, so what words look like is "
+            f"not known, and these were looked up in texts only: {some}."
+        )
+    near = [w for word in unknown[:5] for w in class_words().nearest(word, 2)]
+    nearest = f" Nearest known: {', '.join(dict.fromkeys(near))}." if near else ""
+    return (
+        f"Nothing is known of these words, so they were looked up in texts only: {some}.{nearest}"
+    )
 
 
 class Reader:

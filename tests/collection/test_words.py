@@ -27,7 +27,7 @@ def drawn_and_learned(tmp_path_factory):
     drawn = draw(folder, 200, 3)
     with likewise.open(folder, create=True) as collection:
         collection.index(features=("colour", "texture", "shape"), processes=1)
-        before = collection.search(text="red stripes", k=200)
+        before = collection.search(text="red stripes", k=200, model="plain")
         model = collection.learn("ranked-cca", name="words", settings={"dim": 20})
         yield drawn, collection, model, before
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from likewise.collection.lines import meanings
 from likewise.collection.lines.defaults import spec_of, weights_of
 from likewise.index import REGISTRY
 from likewise.learners.plain import Plain
@@ -176,6 +177,9 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
             codes[at : at + len(part)] = part
             at += len(part)
         codes.flush()
+        table = meanings.fit(store, codes, contents)
+        if table is not None:
+            np.save(aside / meanings.FILE, table)
         np.save(aside / "ids.npy", ids)
         np.save(aside / "contents.npy", contents)
         kind = engine_of(store, len(ids))

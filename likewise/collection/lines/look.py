@@ -15,11 +15,13 @@ from likewise.collection.lines.building import (
     ensure_space,
 )
 from likewise.collection.lines.line import Line, Part, View
+from likewise.collection.lines.meanings import Meanings, of_view
+from likewise.collection.query_pictures import QueryPictures
 from likewise.index import REGISTRY
 from likewise.index.flat import FlatIndex
 from likewise.intake.own_vectors import BLOCK as OWN
 from likewise.learners.plain import Plain
-from likewise.store import Generation
+from likewise.store import Generation, Store
 from likewise.types import (
     LOOK,
     BadInput,
@@ -42,6 +44,10 @@ class Look(Line):
     found_by = "picture"
     empty = "No pictures are indexed yet; run: likewise index FOLDER"
     answers_unchecked = True
+
+    def __init__(self, store: Store, pictures: QueryPictures) -> None:
+        super().__init__(store, pictures)
+        self._meanings: dict[tuple[str, int, int], Meanings | None] = {}
 
     def plain(self) -> Plain | None:
         """The fitted space with its plain weights; None where nothing was fitted yet."""
@@ -91,6 +97,13 @@ class Look(Line):
             surrogate, rows, grades, index=view, codes=view.rows,
             marked_ids=np.array([*ids.tolist(), *own], dtype=np.int64),
         )  # fmt: skip
+
+    def meanings(self, view: View) -> Meanings | None:
+        """What words mean in this view; None where its features tell nothing of words."""
+        key = (view.space, view.generation, 0 if view.generation else len(view))
+        if key not in self._meanings:
+            self._meanings = {key: of_view(self._store, view)}
+        return self._meanings[key]
 
     def contributions(self, surrogate: Surrogate, code: Any, view: View) -> dict[str, float]:
         """What each block of features adds."""

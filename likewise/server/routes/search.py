@@ -65,6 +65,7 @@ class WhyOut(BaseModel):
     words: list[str] = Field(description="words of the query that the item carries")
     reader: str = Field(description="what read the text; empty for full text alone")
     learned_words: list[str] = Field(description="words that the reader knows")
+    looks_like: list[str] = Field(description="classes and colours that speak for the item")
     clicks: int = Field(description="how often it was chosen for this query")
     marks: int
 

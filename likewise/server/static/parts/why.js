@@ -23,8 +23,9 @@ export function Why({ query, item, model }) {
       <td class="number">${share.toFixed(3)}</td></tr>`)}</tbody></table>`}
     ${told.length > 1 && html`<p class="soft">Of its score ${told.join(", ")}.</p>`}
     ${found.words.length > 0 && html`<p>Words it carries: <b>${found.words.join(", ")}</b></p>`}
-    ${found.learned_words.length > 0 && html`<p>Words that were learned from clicks: <b>${found.learned_words.join(", ")}</b>
-      <span class="soft"> (model ${found.reader})</span></p>`}
+    ${found.looks_like.length > 0 && html`<p>Because it looks like <b>${found.looks_like.join(", ")}</b></p>`}
+    ${found.learned_words.length > 0 && html`<p>Words that were understood: <b>${found.learned_words.join(", ")}</b>
+      <span class="soft"> (by ${found.reader})</span></p>`}
     ${found.clicks > 0 && html`<p>Chosen for this query ${plural(found.clicks, "time")}.</p>`}
     <p class="soft">Ranked by ${found.model}${found.marks ? ` and ${plural(found.marks, "mark")} on this query` : ""}.</p>
   </section>`;

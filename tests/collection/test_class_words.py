@@ -1,0 +1,130 @@
+"""Words find pictures that nobody described: by class names and colours, from the first minute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import likewise
+from likewise.collection.lines import meanings
+from likewise.features.class_names import class_names
+from likewise.store import Result
+from tests.collection.plain_store import seen
+from tests.laws.test_line_laws import sums_up
+
+SHOWN = ("school bus", "African bush elephant", "daisy", "beach", "pizza", "red fox")
+EACH = 12
+COLOURED = {"red": 11, "blue": 31}
+
+
+def kind_of(path: str) -> str:
+    """What is shown; names must not tell it to full text."""
+    return SHOWN["uvwxyz".index(path[0])]
+
+
+def colour_of(path: str) -> str:
+    return list(COLOURED)["pq".index(path[1])]
+
+
+def made(folder, blocks=("logits", "colour")):
+    """A collection of vectors: what the network would say, every other one red or blue."""
+    rng = np.random.default_rng(0)
+    folder.mkdir()
+    collection = likewise.open(folder, create=True)
+    store = collection.store
+    store.settings.set("features", list(blocks))
+    names = [f"{shown}{colour}-{at}" for shown in "uvwxyz" for at in range(EACH) for colour in "pq"]
+    store.items.see([seen(f"{name}.png", name) for name in names])
+    pending = store.contents.pending(1_000)
+    paths = {row.sha256: row.content for row in pending}
+    order = {seen(f"{n}.png", n).sha256.hex(): n for n in names}
+    logits, colours = [], []
+    for sha in paths:
+        name = order[sha]
+        row = rng.normal(0, 1, 1000)
+        row[class_names().index(kind_of(name))] += 8
+        logits.append(row)
+        bins = rng.random(36) * 0.2
+        bins[COLOURED[colour_of(name)]] += 0.7
+        colours.append(np.tile(bins, 4))
+    every = {"logits": np.array(logits, np.float32), "colour": np.array(colours, np.float32)}
+    results = [Result(c, width=8, height=8, format="PNG") for c in paths.values()]
+    store.contents.record(results, {block: every[block] for block in blocks})
+    collection.build()
+    return collection
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    with made(tmp_path_factory.mktemp("shown") / "pictures") as collection:
+        yield collection
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("bus", "school bus"), ("elephants", "African bush elephant"), ("flowers", "daisy"),
+     ("food", "pizza"), ("the beach", "beach")],
+)  # fmt: skip
+def test_words_find_what_nobody_described(shown, text, kind):
+    answer = shown.search(text=text, k=10, model=None)
+    assert {kind_of(path) for path in answer.paths} == {kind}
+    assert all("class names" in r.found_by for r in answer)
+    assert answer.reader == "class names"
+    assert not answer.notes
+
+
+def test_why_names_the_classes_that_spoke_and_sums_up(shown):
+    for query in (shown.query(text="red flower"), shown.query(3, "flower")):
+        for result in shown.ask(query, k=6):
+            told = sums_up(shown, query, result)
+            assert "text" in told["parts"]
+    first = shown.search(text="red flower", k=5)
+    told = shown.why(shown.query(text="red flower"), int(first.ids[0]))
+    assert set(told["looks_like"]) >= {"daisy", "red"}
+    assert shown.why(shown.query(3), 4)["looks_like"] == []
+
+
+def test_a_colour_and_a_thing_add(shown):
+    for colour in COLOURED:
+        answer = shown.search(text=f"{colour} flower", k=8)
+        assert {(kind_of(p), colour_of(p)) for p in answer.paths} == {("daisy", colour)}
+
+
+def test_words_add_to_a_picture(shown):
+    bus = next(i for i in shown.items.contents() if kind_of(shown.item(i).file) == SHOWN[0])
+    both = shown.search(bus, text="elephant", k=24)
+    kinds = [kind_of(path) for path in both.paths]
+    assert {"school bus", "African bush elephant"} <= set(kinds)
+    assert "daisy" not in kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("elefant", "elephant"), ("the of and", "name what is to be seen"),
+     ("🐶", "name what is to be seen"), ("Schmetterling", "schmetterling")],
+)  # fmt: skip
+def test_what_is_not_understood_is_said_in_one_sentence(shown, text, sentence):
+    answer = shown.search(text=text)
+    (note,) = answer.notes
+    assert sentence in note
+    assert note.endswith(".")
+
+
+def test_without_the_networks_classes_colours_still_speak(tmp_path):
+    with made(tmp_path / "pictures", ("colour",)) as collection:
+        answer = collection.search(text="red", k=10)
+        assert {colour_of(path) for path in answer.paths} == {"red"}
+        (note,) = collection.search(text="zebra").notes
+        assert "without the network's classes" in note
+
+
+def test_an_index_without_meanings_reads_words_all_the_same(tmp_path):
+    """As one of an earlier version: they are fitted where they are first needed."""
+    with made(tmp_path / "pictures") as collection:
+        before = collection.search(text="bus", k=10)
+        generation = collection.store.generations.current()
+        (generation.folder / meanings.FILE).unlink()
+        collection.look._meanings.clear()
+        after = collection.search(text="bus", k=10)
+        assert after.ids.tolist() == before.ids.tolist()
+        np.testing.assert_allclose(after.scores, before.scores, rtol=1e-4)

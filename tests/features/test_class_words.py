@@ -1,0 +1,93 @@
+"""The shipped table of words, and the colours' names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from likewise.features.class_names import class_names
+from likewise.features.class_words import CLASSES, COLOURS, class_words
+
+
+def loudest(word: str, most: int = 5) -> list[str]:
+    found = class_words().find(word)
+    assert found is not None
+    order = np.argsort(-found.weights)[:most]
+    return [class_names()[c] for c in found.columns[order]]
+
+
+def test_the_table_is_as_large_as_it_is_said_to_be():
+    table = class_words()
+    assert len(table.words) == len(set(table.words)) == 40_000
+    found = table.find("bus")
+    assert found.columns.shape == found.weights.shape == (20,)
+    assert ((found.columns >= 0) & (found.columns < CLASSES)).all()
+    assert 0.8 < found.confidence <= 1
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"),
+    [
+        ("bus", "school bus"),
+        ("buses", "school bus"),
+        ("elephants", "African bush elephant"),
+        ("flower", "daisy"),
+        ("wolves", "grey wolf"),
+        ("hot dog", "hot dog"),
+        ("hot dogs", "hot dog"),
+    ],
+)
+def test_words_mean_classes_in_the_order_of_the_logits(word, shown):
+    assert shown in loudest(word)
+
+
+def test_a_bus_is_no_bush_and_a_dog_no_hot_dog():
+    assert not any("elephant" in name for name in loudest("bus", 20))
+    assert "hot dog" not in loudest("dog", 20)
+
+
+def test_a_text_is_cut_into_what_is_known_and_what_is_not():
+    read = class_words().read("The red flowers and hot dogs of a xqzzy")
+    assert [k.word for k in read.known] == ["red", "flower", "hot dog"]
+    assert read.unknown == ("xqzzy",)
+    assert [k.is_colour for k in read.known] == [True, False, False]
+    assert class_words().read("the of and") == class_words().read("🐶 !!") == ((), ())
+    long = class_words().read(" ".join(["dog", "cat", "tree", "lamp"] * 2_500))
+    assert len(long.known) == 4
+
+
+def test_colours_have_the_colour_blocks_columns():
+    for name, colour in (("red", 11), ("blue", 31), ("grey", 3), ("gray", 3)):
+        found = class_words().find(name)
+        assert CLASSES + colour in found.columns
+        assert found.columns.max() < CLASSES + COLOURS
+
+
+def test_a_slip_of_the_pen_has_near_words():
+    assert "elephant" in class_words().nearest("elefant")
+    assert class_words().nearest("qqq") == class_words().nearest("🐘") == []
+
+
+def test_the_table_is_read_when_it_is_needed_and_quickly():
+    program = (
+        "import sys, time, likewise.cli\n"
+        "from likewise.features.class_words import ClassWords, class_words\n"
+        "assert not class_words.cache_info().currsize\n"
+        "took = []\n"
+        "for _ in range(5):\n"
+        "    start = time.process_time(); ClassWords(); took.append(time.process_time() - start)\n"
+        "print(min(took))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert float(done.stdout) < 0.1  # 50 ms is the goal, on a free machine
+
+
+def test_reading_costs_little():
+    start = time.process_time()
+    for _ in range(100):
+        class_words().read("a red flower on the beach")
+    assert time.process_time() - start < 0.5
