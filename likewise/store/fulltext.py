@@ -7,7 +7,7 @@ phrases, each quoted anew, so that no character has a meaning of its own there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -37,15 +37,46 @@ _ROWS = f"""INSERT INTO words (rowid, name, folder, tags, captions, metadata, au
     WHERE i.removed IS NULL AND i.id {AMONG}"""
 
 
-def build_query(text: str, *, any_word: bool = False) -> str:
+# Plurals that no rule makes; the others are made by the last letters.
+_PLURALS = {
+    "man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet",
+    "mouse": "mice", "goose": "geese", "leaf": "leaves", "wolf": "wolves", "knife": "knives",
+}  # fmt: skip
+_SINGULARS = {many: one for one, many in _PLURALS.items()}
+_OWN = "{name folder tags captions metadata} : "
+"""Columns that people and cameras wrote, not the network."""
+
+
+def forms(word: str) -> list[str]:
+    """A word with its plural, or its singular: what a person means by it."""
+    low = word.lower()
+    out = [low, _PLURALS.get(low, ""), _SINGULARS.get(low, "")]
+    if low.isascii() and low.isalpha() and len(low) > 2 and not any(out[1:]):
+        if low.endswith("ies"):
+            out.append(low[:-3] + "y")
+        elif low.endswith("y") and low[-2] not in "aeiou":
+            out.append(low[:-1] + "ies")
+        elif low.endswith(("s", "x", "z", "ch", "sh")):
+            out.append(low + "es")
+        else:
+            out.append(low + "s")
+        if low.endswith("s") and not low.endswith("ss") and len(low) > 3:
+            out.append(low[:-1])
+        if low.endswith(("ses", "xes", "zes", "ches", "shes")):
+            out.append(low[:-2])
+    return [form for form in dict.fromkeys(out) if form]
+
+
+def build_query(text: str, *, any_word: bool = False, prefix: bool = False) -> str:
     """An FTS5 query from what a person typed; empty where nothing is left to search for.
 
-    Words match as prefixes, ``"quoted words"`` as a phrase, ``-word`` leaves out.
+    Words match whole, in the singular and the plural (as beginnings with ``prefix``), ``"quoted
+    words"`` as a phrase, ``-word`` leaves out.
 
     Examples
     --------
     >>> build_query('red "old car" -boat')
-    '("red"* AND "old car") NOT ("boat"*)'
+    '(("red" OR "reds") AND "old car") NOT (("boat" OR "boats"))'
     """
     wanted: list[str] = []
     unwanted: list[str] = []
@@ -54,11 +85,19 @@ def build_query(text: str, *, any_word: bool = False) -> str:
         if not tokens:
             continue
         quoted = '"' + " ".join(tokens) + '"'
-        (unwanted if minus else wanted).append(quoted if phrase else quoted + "*")
+        if not phrase and prefix and not minus:
+            quoted += "*"
+        elif not phrase and len(tokens) == 1:
+            quoted = "(" + " OR ".join(f'"{form}"' for form in forms(tokens[0])) + ")"
+        (unwanted if minus else wanted).append(quoted)
     if not wanted:
         return ""
     query = (" OR " if any_word else " AND ").join(wanted)
     return f"({query}) NOT ({' OR '.join(unwanted)})" if unwanted else query
+
+
+_SUREST = """-(SELECT MAX(score) FROM texts AS t JOIN items AS i ON i.content = t.content
+    WHERE i.id = words.rowid AND t.source = 'auto')"""
 
 
 class Words:
@@ -68,9 +107,19 @@ class Words:
         self._catalogue = catalogue
 
     def search(
-        self, text: str, k: int, *, among: Among | None = None, any_word: bool = False
+        self,
+        text: str,
+        k: int,
+        *,
+        among: Among | None = None,
+        any_word: bool = False,
+        automatic: bool = True,
     ) -> Hits:
-        """The ``k`` best present items for words, by BM25.
+        """The ``k`` best present items for words.
+
+        First come items that people or cameras described by the whole words, in the order of
+        BM25; then those that carry them as automatic tags, the surest first; then words that only
+        begin so; and at last, where that is enough, items that have one word of several.
 
         Parameters
         ----------
@@ -82,19 +131,33 @@ class Words:
             Only these item ids.
         any_word
             One of the words is enough; by default all must match.
+        automatic
+            Whether tags that the network gave count too.
         """
-        k, query = check_k(k), build_query(text, any_word=any_word)
-        rows: list[tuple[int, float]] = []
-        if query:
-            with self._catalogue.reading() as db:
+        k = check_k(k)
+        whole, begun = build_query(text), build_query(text, prefix=True)
+        steps = [(_OWN, whole), ("{auto} : ", whole), (_OWN, begun)]
+        if any_word and " AND " in begun:
+            one = build_query(text, any_word=True)
+            steps += [(_OWN, one), ("{auto} : ", one)]
+        found: dict[int, float] = {}
+        allowed = None if among is None else set(np.asarray(among).tolist())
+        with self._catalogue.reading() as db:
+            for at, (columns, query) in enumerate(steps):
+                if not query or (columns.startswith("{auto") and not automatic) or len(found) >= k:
+                    continue
+                order = _SUREST if columns.startswith("{auto") else "rank"
                 cursor = db.execute(
-                    "SELECT rowid, rank FROM words WHERE words MATCH ? "
-                    "ORDER BY rank, rowid LIMIT ?",
-                    (query, k if among is None else -1),
+                    f"SELECT rowid, {order} AS place FROM words WHERE words MATCH ? "
+                    "ORDER BY place, rowid LIMIT ?",
+                    (f"{columns}({query})", k + len(found) if among is None else -1),
                 )
-                rows = list(cursor) if among is None else list(_those(cursor, among, k))
-        ids = np.array([row[0] for row in rows], dtype=np.int64)
-        return Hits(ids, -np.array([row[1] for row in rows], dtype=np.float64))
+                for item, place in cursor:
+                    if item not in found and (allowed is None or item in allowed):
+                        found[item] = len(steps) - at - 1 + 1 / (1 + np.exp(place or 0.0))
+                        if len(found) >= k:
+                            break
+        return Hits(np.array([*found], dtype=np.int64), np.array([*found.values()], np.float64))
 
     def refresh(self, ids: Iterable[int]) -> None:
         """Write the rows of these items anew, inside the caller's transaction."""
@@ -102,13 +165,3 @@ class Words:
         with self._catalogue.transaction() as db:
             db.execute(f"DELETE FROM words WHERE rowid {AMONG}", (listed,))
             db.execute(_ROWS, (listed,))
-
-
-def _those(rows: Iterable[tuple[int, float]], among: Among, k: int) -> Iterator[tuple[int, float]]:
-    allowed = set(np.asarray(among).tolist())
-    for row in rows:
-        if row[0] in allowed:
-            yield row
-            k -= 1
-            if not k:
-                return

@@ -122,7 +122,7 @@ def test_activate_and_roll_back_are_the_readers_own(worded):
     assert worded.models.all_active() == {"text": model.id}
     assert worded.status()["reader"] == f"{model.id} words"
     worded.models.activate("plain", task="text")
-    assert worded.search(text="red stripes").reader == ""
+    assert worded.search(text="red stripes").reader == "class names"
     worded.models.rollback(task="text")
     assert worded.models.active("text").id == model.id
     again = worded.search(text="red", model=model.id)

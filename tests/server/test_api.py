@@ -228,7 +228,7 @@ def test_clicks_have_places_and_words_are_learned(client, collection):
     assert why["learned_words"] == ["red", "thing0"]
     back = client.post(f"{API}/models/rollback", json={"task": "text"}).json()
     assert back == {"model": None, "previous": model["id"]}
-    assert search(client, text="red", k=5)["reader"] == ""
+    assert search(client, text="red", k=5)["reader"] == "class names"
 
 
 def test_learning_activates_what_the_guard_lets_pass_unless_told_not_to(

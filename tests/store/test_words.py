@@ -77,6 +77,30 @@ def test_a_persons_tag_outranks_an_automatic_one(shared: Store) -> None:
     assert shared.words.search("beach", 10).ids.tolist() == [1, 2]
 
 
+def test_whole_words_come_before_beginnings_and_plurals_count(store: Store) -> None:
+    add(store, [b"1.jpg", b"2.jpg", b"3.jpg", b"4.jpg", b"5.jpg", b"6.jpg"])
+    tags = {1: "bush", 2: "bus", 3: "buses", 4: "red bus", 5: "red", 6: "women"}
+    store.texts.describe([Described(item, [tag]) for item, tag in tags.items()])
+    assert store.words.search("bus", 10).ids.tolist()[-1] == 1
+    assert set(store.words.search("bus", 3).ids.tolist()) == {2, 3, 4}
+    assert store.words.search("red buses", 10, any_word=True).ids.tolist()[0] == 4
+    assert set(store.words.search("red buses", 10, any_word=True).ids.tolist()) == {2, 3, 4, 5}
+    assert store.words.search("woman", 10).ids.tolist() == [6]
+
+
+def test_automatic_tags_match_whole_words_the_surest_first(store: Store) -> None:
+    add(store, [b"1.jpg", b"2.jpg", b"3.jpg"])
+    pending = store.contents.pending()
+    tags = [("school bus", 0.2), ("school bus", 0.9), ("African bush elephant", 0.99)]
+    store.contents.record(
+        [Result(p.content, tags=[Text(t, "auto", s)]) for p, (t, s) in zip(pending, tags)],
+        {"deep": np.ones((3, 3))},
+    )
+    items = [p.item for p in pending]
+    assert store.words.search("bus", 10).ids.tolist() == [items[1], items[0]]
+    assert len(store.words.search("bus", 10, automatic=False).ids) == 0
+
+
 def test_any_word_and_among(shared: Store) -> None:
     any_of = shared.words.search("lighthouse menu", 10, any_word=True)
     assert sorted(any_of.ids.tolist()) == [1, 2]
@@ -100,8 +124,8 @@ def test_no_text_breaks_the_search(shared: Store, text: str) -> None:
 
 
 def test_queries_are_quoted() -> None:
-    assert build_query("red OR blue") == '"red"* AND "OR"* AND "blue"*'
-    assert build_query('"a b" -c', any_word=True) == '("a b") NOT ("c"*)'
+    assert build_query("red OR blue", prefix=True) == '"red"* AND "OR"* AND "blue"*'
+    assert build_query('"a b" -c', any_word=True) == '("a b") NOT (("c"))'
 
 
 def test_texts_are_kept_with_their_source(library: Store) -> None:
