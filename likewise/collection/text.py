@@ -168,7 +168,7 @@ def suggestions(store: Store, reader: Reader, text: str, k: int) -> list[tuple[s
 def full_text(
     store: Store, text: str, k: int, read: Read | None, *, among: Among | None = None
 ) -> Hits:
-    """Items whose texts have all the words, and then, where that may help, one of them.
+    """Items whose texts have all the words; or, where none has, one of them.
 
     One word is not enough where a reader knows them all: it then says more.  Automatic tags
     count only where nobody knows what the words look like: else they have been heard already.

@@ -119,7 +119,7 @@ class Words:
 
         First come items that people or cameras described by the whole words, in the order of
         BM25; then those that carry them as automatic tags, the surest first; then words that only
-        begin so; and at last, where that is enough, items that have one word of several.
+        begin so.  Where none has all the words and that is enough: items that have one of them.
 
         Parameters
         ----------
@@ -146,6 +146,8 @@ class Words:
             for at, (columns, query) in enumerate(steps):
                 if not query or (columns.startswith("{auto") and not automatic) or len(found) >= k:
                     continue
+                if at > 2 and found:
+                    break
                 order = _SUREST if columns.startswith("{auto") else "rank"
                 cursor = db.execute(
                     f"SELECT rowid, {order} AS place FROM words WHERE words MATCH ? "
