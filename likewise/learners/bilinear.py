@@ -8,13 +8,14 @@ and is served by the index of plain similarity as it stands.  u_r is where the m
 lead from r.  B(q) is one of:
 
 * the plain weights w0;
-* *diagonal* (Kuang, Sun and Wong): each reference has a weight a dimension, and B(q) is the
-  mean of the unit weights of the M nearest references;
-* one matrix W for all queries: it plays down the directions in which pictures that were
-  called alike differ.
+* one *matrix* for all queries: it plays down the directions in which pictures that were
+  called alike differ, and weighs the blocks;
+* *diagonal* (Kuang, Sun and Wong): each reference has a weight per dimension, and B(q) is the
+  mean of the unit weights of the M nearest references.
 
 k(q, r) weighs the M nearest references, so that near ones have more say and a query far from
-all of them keeps plain weights and is led nowhere.  In the paper all M have the same say.
+all of them is led nowhere.  How near a reference is, its nearest member says: the query itself
+or a picture that was called relevant to it.  In the paper all M have the same say.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.learners.plain import Plain
-from likewise.learners.references import nearest_references
 from likewise.spaces import Blocks, unit_rows
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_matrix, as_vector
 
@@ -45,7 +45,12 @@ class Bilinear:
     directions
         One row u_r a reference; zeros where it was taught nothing.
     half
-        A matrix H with W = H H'.
+        A matrix H with B = H H'; how near a reference is, is then measured in H'x.
+    members
+        Rows that say how near a reference is, those of the first reference first; the
+        references themselves where not given.
+    sizes
+        How many members each reference has.
     M
         How many of the nearest references take part.
     pull
@@ -67,6 +72,8 @@ class Bilinear:
         diagonals: Any | None = None,
         directions: Any | None = None,
         half: Any | None = None,
+        members: Any | None = None,
+        sizes: Any | None = None,
         M: int = 10,
         pull: float = 0.5,
         warmth: float | None = 0.05,
@@ -82,15 +89,23 @@ class Bilinear:
             raise BadInput(f"W must have {d} rows, not {len(self.half)}.")
         if self.diagonals is not None and self.half is not None:
             raise BadInput("Give weights of dimensions or one matrix W, but not both.")
+        self.members, self.sizes = self.references, np.ones(len(self.references), np.int64)
+        if members is not None:
+            self.members = as_matrix(members, dim=d, name="members").copy()
+            self.sizes = np.asarray(sizes, dtype=np.int64).copy()
+        fits = len(self.sizes) == len(self.references) and self.sizes.min(initial=1) > 0
+        if not fits or self.sizes.sum() != len(self.members):
+            raise BadInput("Give as many members as the sizes say, at least one per reference.")
         numbers = [pull, reach, 1.0 if warmth is None else warmth]
         if M < 1 or not numbers[2] > 0 or pull < 0 or not np.isfinite(numbers).all():
             raise BadInput("M is at least 1, warmth above 0, pull at least 0, and reach finite.")
         self.M, self.pull, self.warmth, self.reach = int(M), pull, warmth, reach
         self._root = np.sqrt(plain.w0)
-        self._places = unit_rows(self._mapped(self.references.astype(np.float64)))
+        self._starts = np.cumsum(self.sizes) - self.sizes
+        self._places = unit_rows(self._mapped(self.members.astype(np.float64)))
 
     def _mapped(self, x: FloatArray) -> FloatArray:
-        """H'x, row by row: there a dot product is the similarity under W."""
+        """Coordinates in which the cosine says how near a reference is."""
         return x * self._root if self.half is None else x @ self.half
 
     # -- serving -----------------------------------------------------------------
@@ -154,12 +169,11 @@ class Bilinear:
 
     def _say(self, place: FloatArray) -> tuple[IdArray, FloatArray]:
         """The M nearest references of mapped queries, and k(q, r) of each."""
-        place = unit_rows(place)
-        near = nearest_references(self._places, place, self.M)
+        alike = np.maximum.reduceat(unit_rows(place) @ self._places.T, self._starts, axis=1)
+        near = np.argsort(-alike, axis=1, kind="stable")[:, : self.M]
         if self.warmth is None:
             return near, np.full(near.shape, 1.0 / near.shape[1])
-        alike = np.stack([np.einsum("ij,ij->i", self._places[c], place) for c in near.T], axis=1)
-        say = np.exp((alike - 1.0) / self.warmth)
+        say = np.exp((np.take_along_axis(alike, near, axis=1) - 1.0) / self.warmth)
         return near, say / (say.sum(axis=1, keepdims=True) + np.exp((self.reach - 1) / self.warmth))
 
     def score(self, query: Any, items: Any) -> FloatArray:
@@ -186,6 +200,8 @@ class Bilinear:
             "references": self.references,
             "diagonals": self.diagonals,
             "directions": self.directions,
+            "members": None if self.members is self.references else self.members,
+            "sizes": None if self.members is self.references else self.sizes,
             "half": self.half,
         }
         settings = {"M": self.M, "pull": self.pull, "warmth": self.warmth, "reach": self.reach}

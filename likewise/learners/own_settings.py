@@ -16,24 +16,24 @@ SMALL = 1e-9
 class BilinearSettings:
     """Of :class:`~likewise.learners.bilinear_learner.BilinearLearner`."""
 
-    extension: Literal[
-        "auto", "diagonal", "directions", "diagonal+local", "global", "global+local"
-    ] = setting(
+    extension: Literal["auto", "groups", "groups+local", "diagonal", "diagonal+local"] = setting(
         "auto",
-        "diagonal: a weight per dimension (the paper); directions: taught queries lead their "
-        "neighbours; global: one matrix for all; local: led too; auto: the best on held-out ones.",
+        "groups: one matrix for all and a weight per block; local: taught queries lead their "
+        "neighbours; diagonal: a weight per dimension (the paper); auto: chosen.",
     )
-    sigma: float | None = setting(None, "Diagonal: pull as in the paper; none: to plain.", 0, 0.999)
-    C: float | None = setting(None, "Diagonal: price of a broken preference; none chooses.", SMALL)
-    clip: bool | None = setting(True, "Diagonal: negative weights become zero; none chooses.")
-    M: int = setting(20, "How many of the nearest taught queries a query learns from.", 1)
-    pull: float | None = setting(None, "How far a query is led; none chooses.", 0)
+    evidence: float = setting(0.06, "Groups: over their number, what keeps a block's weight.", 0)
+    others: int = setting(30, "Random pictures that each taught query is held against.", 0)
+    weight: float = setting(0.3, "Of a random picture, where one marked irrelevant has 1.", 0)
+    ridge: float = setting(0.1, "Groups: what keeps the matrix from fitting noise.", SMALL)
+    exponent: float = setting(0.5, "Groups: how strongly the matrix departs from plain.", 0)
+    prior: float = setting(0.5, "Groups: share of what neighbours say before any mark.", 0, 1)
+    pull: float = setting(0.75, "Local: how far a query is led.", 0)
     warmth: float | None = setting(0.05, "Less similar by this: 1/e of the say; none: all.", SMALL)
-    reach: float = setting(0.4, "Cosine at which a taught query counts as much as none at all.")
-    exponent: float = setting(0.5, "How strongly the matrix departs from plain.", 0)
-    ridge: float = setting(0.1, "What keeps the matrix from fitting noise.", 0)
-    caution: float = setting(150.0, "Over the marked pairs, added to ridge: few keep to plain.", 0)
-    fall: float = setting(0.01, "How far precision@1 may fall on held-out queries.", 0)
+    reach: float = setting(0.5, "Cosine at which a taught query counts as much as none at all.")
+    M: int = setting(20, "How many of the nearest taught queries a query learns from.", 1)
+    sigma: float | None = setting(None, "Diagonal: pull as in the paper; none: to plain.", 0, 0.999)
+    C: float = setting(1.0, "Diagonal: price of a broken preference.", SMALL)
+    clip: bool = setting(True, "Diagonal: negative weights become zero.")
     tol: float = setting(1e-3, "Diagonal: relative duality gap to stop at.", SMALL)
 
 

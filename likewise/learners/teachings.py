@@ -1,9 +1,8 @@
-"""What taught queries said, as arrays, and the closed forms that learn from it.
+"""What taught queries said, as arrays: graded marks, groups, and where each query's marks lead.
 
-Preferences are triplets; here they become graded marks: one number from -1 to 1 for every
-item that a query said anything of.  From these follow where each query's marks lead
-(`directions`) and one matrix for all queries (`within_half`), without any iteration; and
-how well any surrogates honour them (`judge`).
+A *group* is a taught query: its members are the query itself and what was called relevant to
+it.  Its strangers are what was called irrelevant and, with less weight, pictures at random, so
+that a query whose marks are all relevant teaches too.
 """
 
 from __future__ import annotations
@@ -12,11 +11,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
-from likewise.learners.marks import MarkSettings
+from likewise.spaces import unit_rows
 from likewise.types import FloatArray, IdArray, Preferences
+
+MEMBERS, STRANGERS = 20, 60
+"""Most members and strangers of one group that are compared; of more, as many are drawn."""
+
+TRIPLES = 400_000
+"""Most triples of all groups together."""
+
+ANCHORS, POOL, NEAREST = 500, 10_000, 5
+"""`alike_unmarked`: so many pictures, each with its nearest among so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +51,9 @@ class Taught:
         return len(self.queries)
 
     @property
-    def has_both(self) -> NDArray[np.bool_]:
-        """Which references have something before something else."""
-        return np.bincount(self.preferences.query, minlength=len(self)) > 0
+    def groups(self) -> IdArray:
+        """References with two members or more: the query, and something relevant."""
+        return np.flatnonzero(np.asarray((self.grades > 0).sum(axis=1)))
 
     def only(self, rows: IdArray) -> Taught:
         """These references alone."""
@@ -61,106 +68,147 @@ class Taught:
         part = slice(*self.grades.indptr[row : row + 2])
         return self.grades.indices[part].astype(np.int64), self.grades.data[part]
 
+    def members(self) -> tuple[FloatArray, IdArray]:
+        """Vectors of all members, group by group with the query first, and the size of each."""
+        parts, sizes = [self.queries[:0]], []
+        for row in range(len(self)):
+            items, grades = self.judged(row)
+            parts += [self.queries[row][None], self.items[items[grades > 0]]]
+            sizes.append(1 + int((grades > 0).sum()))
+        return np.concatenate(parts), np.array(sizes, dtype=np.int64)
 
-class Held(NamedTuple):
-    """Measures of a form on held-out queries, one number a query."""
+    def strangers(
+        self, row: int, count: int, weight: float, rng: np.random.Generator
+    ) -> tuple[IdArray, FloatArray]:
+        """Items that do not belong to a group, and the weight of each."""
+        items, grades = self.judged(row)
+        bad = items[grades < 0]
+        drawn = np.unique(rng.integers(len(self.items), size=count if weight > 0 else 0))
+        fresh = drawn[~np.isin(drawn, items)]
+        fresh = fresh[~(self.items[fresh] == self.queries[row]).all(axis=1)]
+        return np.append(bad, fresh), np.repeat([1.0, weight], [len(bad), len(fresh)])
 
-    ap: FloatArray
-    p1: FloatArray
 
-
-def taught(
-    items: FloatArray, queries: FloatArray, preferences: Preferences, references: IdArray
-) -> Taught:
-    """Marks of the ``references`` (rows of ``queries``) from preferences.
+def graded(preferences: Preferences, queries: int, items: int) -> sparse.csr_array:
+    """Grades of what preferences put before and behind others, queries x items.
 
     An item's grade is how often (by weight) it was the better one less how often the worse,
     as a share of both: 1 and -1 for labels, and evenly between for an ordering.
     """
-    place = np.full(len(queries), -1, np.int64)
-    place[references] = np.arange(len(references))
-    kept = preferences.where((place[preferences.query] >= 0) & (preferences.weight > 0))
-    owner = place[kept.query]
-    shape = (len(references), len(items))
-    up = sparse.coo_array((kept.weight, (owner, kept.better)), shape=shape).tocsr()
-    down = sparse.coo_array((kept.weight, (owner, kept.worse)), shape=shape).tocsr()
+    kept = preferences.where(preferences.weight > 0)
+    shape = (queries, items)
+    up = sparse.coo_array((kept.weight, (kept.query, kept.better)), shape=shape).tocsr()
+    down = sparse.coo_array((kept.weight, (kept.query, kept.worse)), shape=shape).tocsr()
     said = sparse.csr_array(up + down)
     said.data = 1.0 / said.data
     grades = sparse.csr_array((up - down) * said)
     grades.eliminate_zeros()
-    mine = Preferences(owner, kept.better, kept.worse, kept.weight)
-    return Taught(queries[references], items, grades, mine)
+    return grades
 
 
-def directions(marks: Taught, settings: MarkSettings) -> FloatArray:
-    """u_r: where the marks of each reference lead; zeros where it has none.
+def taught(
+    items: FloatArray,
+    queries: FloatArray,
+    preferences: Preferences,
+    marks: sparse.csr_array | None = None,
+) -> Taught:
+    """Reference queries: those that said anything.  ``marks`` are grades where they are known."""
+    grades = graded(preferences, len(queries), len(items)) if marks is None else marks
+    rows = np.flatnonzero(np.diff(grades.indptr))
+    place = np.full(len(queries), -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    kept = preferences.where((place[preferences.query] >= 0) & (preferences.weight > 0))
+    mine = Preferences(place[kept.query], kept.better, kept.worse, kept.weight)
+    return Taught(queries[rows], items, sparse.csr_array(grades[rows]), mine)
 
-    The surrogate of the marked query (see `marks`) less the query, so that r itself and what
-    was called relevant attract, and what was called irrelevant repels.
+
+def directions(marks: Taught, negatives: float = 1.7, patience: float = 4.0) -> FloatArray:
+    """u_r: where the marks of each reference lead.
+
+    The mean of its members attracts and what was called irrelevant repels; one irrelevant mark
+    says little, many say more.
     """
     good, bad = marks.grades.maximum(0), (-marks.grades).maximum(0)
     yes, no = np.asarray(good.sum(axis=1)), np.asarray(bad.sum(axis=1))
-    q = marks.queries.astype(np.float64)
-    toward = (settings.query * q + good @ marks.items) / (settings.query + yes)[:, None]
-    away = (bad @ marks.items) / (settings.patience + no)[:, None]
-    led = 2 * toward - settings.negatives * away - q
-    return np.where((yes + no > 0)[:, None], led, 0.0)
+    toward = (marks.queries + good @ marks.items) / (1 + yes)[:, None]
+    away = (bad @ marks.items) / (patience + no)[:, None]
+    return np.asarray(toward - negatives * away, dtype=np.float64)
 
 
-def within_half(
-    marks: Taught, root: FloatArray, *, exponent: float, ridge: float, caution: float
+class Triples(NamedTuple):
+    """(Member, fellow member, stranger) of all groups, for `block_weights`."""
+
+    ahead: FloatArray
+    share: FloatArray
+
+
+def triples(
+    marks: Taught, root: FloatArray, matrix: FloatArray, blocks: list[slice], *,
+    others: int, weight: float, seed: int,
+) -> Triples:  # fmt: skip
+    """By how much, per block, a fellow is more similar to a member than a stranger is.
+
+    All groups count alike, in a group all pairs of members, and for a pair the strangers by
+    their weights.  ``root`` brings vectors to the coordinates of ``matrix``.
+    """
+    rng = np.random.default_rng(seed)
+    groups = marks.groups
+    ahead, share = [np.zeros((0, len(blocks)))], [np.zeros(0)]
+    for row in groups.tolist():
+        items, grades = marks.judged(row)
+        good = _some(items[grades > 0], MEMBERS - 1, rng)
+        bad, each = marks.strangers(row, others, weight, rng)
+        if not len(bad):
+            continue
+        kept = _some(np.arange(len(bad)), STRANGERS, rng)
+        own = np.vstack([marks.queries[row][None], marks.items[good]]) * root
+        far, turned = marks.items[bad[kept]] * root, own @ matrix
+        fellow = np.stack([turned[:, b] @ own[:, b].T for b in blocks], axis=-1)
+        other = np.stack([turned[:, b] @ far[:, b].T for b in blocks], axis=-1)
+        a, p = np.nonzero(~np.eye(len(own), dtype=bool))
+        gap = (fellow[a, p][:, None] - other[a]).reshape(-1, len(blocks))
+        loss = np.tile(each[kept] / each[kept].sum() / len(a), len(a))
+        chosen = _some(np.arange(len(gap)), max(1, TRIPLES // len(groups)), rng)
+        ahead.append(gap[chosen])
+        share.append(loss[chosen] / loss[chosen].sum())
+    total = max(1, len(share) - 1)
+    return Triples(np.concatenate(ahead), np.concatenate(share) / total)
+
+
+def _some(rows: IdArray, most: int, rng: np.random.Generator) -> IdArray:
+    """All of them, or as many as allowed, drawn at random."""
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+
+
+def alike_unmarked(items: FloatArray, root: FloatArray, seed: int = 0) -> FloatArray | None:
+    """Scatter of pictures around their nearest: what the collection knows before any mark."""
+    rng = np.random.default_rng(seed)
+    rows = _some(np.arange(len(items)), POOL, rng)
+    z = (items[rows] * root).astype(np.float32)
+    k = min(NEAREST, len(rows) - 1)
+    if k < 1:
+        return None
+    anchors = _some(np.arange(len(rows)), ANCHORS, rng)
+    unit = unit_rows(z)
+    alike = unit[anchors] @ unit.T
+    alike[np.arange(len(anchors)), anchors] = -np.inf
+    near = np.argpartition(-alike, k - 1, axis=1)[:, :k]
+    groups = z[np.column_stack([anchors, near])].astype(np.float64)
+    apart = (groups - groups.mean(axis=1, keepdims=True)).reshape(-1, z.shape[1])
+    scatter = apart.T @ apart / (len(anchors) * k)
+    return scatter if np.trace(scatter) > 0 else None
+
+
+def wrongly_ordered(
+    marks: Taught, rows: IdArray, surrogates: FloatArray, *, others: int, weight: float, seed: int
 ) -> FloatArray:
-    """H with W = H H' = R (S + lambda I)^-exponent R: one matrix for all queries.
-
-    S is the scatter of relevant items around their queries in the coordinates ``R x`` (R: the
-    root of the plain weights), scaled to mean variance 1: W plays down the directions in which
-    pictures that were called alike differ.  lambda is ``ridge + caution / pairs``, so that few
-    marks change little.
-    """
-    good = sparse.csr_array(marks.grades.maximum(0))
-    pairs, used = float(good.sum()), root > 0
-    d = len(root)
-    if not pairs:
-        return np.diag(root)
-    q, x = marks.queries * root, marks.items
-    touched = np.flatnonzero(np.asarray(good.sum(axis=0)))
-    near = x[touched] * root
-    cross = q.T @ (good[:, touched] @ near)
-    scatter = (
-        (q.T * np.asarray(good.sum(axis=1))) @ q
-        + (near.T * np.asarray(good[:, touched].sum(axis=0))) @ near
-        - cross
-        - cross.T
-    ) / pairs
-    values, axes = linalg.eigh(scatter[np.ix_(used, used)])
-    values = np.maximum(values, 0.0)
-    mean = values.mean()
-    if not mean > 0:
-        return np.diag(root)
-    factor = (values / mean + ridge + caution / pairs) ** (-exponent / 2)
-    factor *= np.sqrt(len(factor) / (factor**2).sum())  # W's trace stays that of plain
-    half = np.zeros((d, d))
-    half[np.ix_(used, used)] = root[used, None] * axes * factor
-    return half
-
-
-def judge(
-    marks: Taught, rows: IdArray, surrogates: FloatArray, others: IdArray | None = None
-) -> Held:
-    """Average precision and precision@1 of surrogates over what these references judged.
-
-    ``others`` are items that count as irrelevant where a reference said nothing of them.
-    """
-    ap, p1 = np.empty(len(rows)), np.empty(len(rows))
-    for number, row in enumerate(rows):
-        items, grades = marks.judged(int(row))
-        if others is not None:
-            own = (marks.items[others] == marks.queries[row]).all(axis=1)
-            fresh = np.setdiff1d(others[~own], items)
-            items, grades = np.append(items, fresh), np.append(grades, np.full(len(fresh), -1.0))
-        order = np.lexsort((items, -(marks.items[items] @ surrogates[number])))
-        good = grades[order] > 0
-        ranks = np.flatnonzero(good) + 1
-        ap[number] = (np.arange(1, len(ranks) + 1) / ranks).mean() if len(ranks) else 0.0
-        p1[number] = good[0]
-    return Held(ap, p1)
+    """Of each reference, the share of (relevant, stranger) that surrogates put the wrong way."""
+    rng = np.random.default_rng(seed)
+    out = np.zeros(len(rows))
+    for number, row in enumerate(rows.tolist()):
+        items, grades = marks.judged(row)
+        bad, each = marks.strangers(row, others, weight, rng)
+        good = marks.items[items[grades > 0]] @ surrogates[number]
+        wrong = good[:, None] <= (marks.items[bad] @ surrogates[number])[None]
+        out[number] = (wrong.mean(axis=0) @ each / each.sum()) if len(bad) else 0.0
+    return out

@@ -22,6 +22,7 @@ from likewise.collection.lines.line import View
 from likewise.collection.lines.visual_words import weights_shown
 from likewise.evaluation import Comparison, Run
 from likewise.judgements import Judgements, PreferenceReport, preferences
+from likewise.learners.teachings import graded
 from likewise.learners.word_table import WordTable
 from likewise.store import Model, Store, as_file
 from likewise.types import (
@@ -189,6 +190,20 @@ class Marks:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """None."""
         return {}
+
+
+class Groups(Marks):
+    """Marks, those of queries with relevant ones alone included: they say what belongs together."""
+
+    def fit(self, make: Make, keep: Mask | None = None) -> Any:
+        """A learner, fitted on the kept queries and all that was said of them."""
+        found = self.preferences(keep)[0]
+        grades = graded(found, self.queries.shape[0], self.items.shape[0]).tolil()
+        for query, marks in enumerate(self.labels):
+            if keep is None or keep[query]:
+                for row, value in marks.items():
+                    grades[query, row] = 1.0 if value > 0 else -1.0
+        return make().fit(self.items, found, self.queries, marks=sparse.csr_array(grades))
 
 
 class MarksAndOthers(Marks):

@@ -38,7 +38,8 @@ class Method:
         What the page calls it, and one sentence on when to use it.
     learner
         ``module:Class``, imported when it learns: ``Class(plain, *, seed, **settings)`` with
-        ``fit(X, preferences, queries)``, ``similarity_`` and ``report_``.
+        ``fit(X, preferences, queries)``, ``similarity_`` and ``report_``; with the evidence
+        ``Groups`` also ``marks=``.
     settings
         A frozen dataclass with defaults; see :func:`likewise.learners.settings.setting`.
     line
@@ -101,9 +102,11 @@ OWN = (
     Method(
         DEFAULT,
         "What looks similar, from marks",
-        "Learns around the queries you marked, and leads queries near them; good with few marks.",
+        "Learns what the pictures you marked have in common, and leads queries near taught ones; "
+        "good with few marks, right ones alone teach too.",
         "likewise.learners.bilinear_learner:BilinearLearner",
         own.BilinearSettings,
+        evidence="likewise.collection.learn.evidence:Groups",
     ),
     Method(
         "top-precision",

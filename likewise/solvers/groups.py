@@ -1,0 +1,151 @@
+"""What groups of points that belong together teach: a matrix, and one weight per block.
+
+`within_groups` is a closed form: directions in which members of a group differ are played down,
+as far as the groups agree with each other (Ledoit and Wolf's shrinkage, with groups in place of
+samples).  `block_weights` are a few numbers: a logistic loss over "this fellow member before that
+stranger".
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg, optimize
+
+from likewise.solvers.checks import Floats, Ints
+
+BOUND = 6.0
+"""A block's weight stays within exp(-BOUND) and exp(BOUND)."""
+
+
+class Within(NamedTuple):
+    """The matrix of groups.
+
+    Attributes
+    ----------
+    matrix
+        W: positive definite, with the trace of the identity.
+    shrinkage
+        lambda: 1 where the groups say nothing that they agree on, 0 where they leave no doubt.
+    groups
+        How many groups have two or more members; the others say nothing.
+    """
+
+    matrix: Floats
+    shrinkage: float
+    groups: int
+
+
+def within_groups(
+    points: ArrayLike,
+    group: ArrayLike,
+    *,
+    target: ArrayLike | None = None,
+    ridge: float = 0.1,
+    exponent: float = 0.5,
+) -> Within:
+    """W = (T / mean eigenvalue of T + ridge I)^-exponent, T the shrunk scatter within groups.
+
+    Parameters
+    ----------
+    points
+        Members, one row each.
+    group
+        The group of each member.
+    target
+        What the scatter is shrunk towards, up to its scale; the identity where not given.
+        Fewer than two groups leave nothing but it.
+    """
+    x = np.asarray(points, dtype=np.float64)
+    d = x.shape[1]
+    mixed = np.eye(d) if target is None else np.asarray(target, dtype=np.float64)
+    _, own, size = np.unique(np.asarray(group), return_inverse=True, return_counts=True)
+    several = size[own] > 1
+    x = x[several]
+    _, own, size = np.unique(own[several], return_inverse=True, return_counts=True)
+    free, count, shrinkage = size - 1.0, len(size), 1.0
+    if count > 1:
+        mean = np.zeros((count, d))
+        np.add.at(mean, own, x)
+        x = x - (mean / size[:, None])[own]
+        scatter = x.T @ x / free.sum()
+        if np.trace(scatter) > 0:
+            goal = mixed * (np.trace(scatter) / np.trace(mixed))
+            shrinkage = _shrinkage(x, own, free, scatter, goal)
+            mixed = shrinkage * goal + (1 - shrinkage) * scatter
+    values, axes = linalg.eigh(mixed, driver="evd")  # the default driver failed on such matrices
+    values = np.maximum(values, 0.0)
+    factor = (values / values.mean() + ridge) ** -exponent
+    factor *= d / factor.sum()
+    return Within((axes * factor) @ axes.T, shrinkage, count)
+
+
+def _shrinkage(x: Floats, own: Ints, free: Floats, scatter: Floats, goal: Floats) -> float:
+    """The share of the goal: how far groups are from each other, over how far all are from it.
+
+    |S_g - S|^2 of every group without forming S_g: its norm is that of a small Gram matrix.
+    """
+    count = len(free)
+    cross = np.bincount(own, np.einsum("ij,ij->i", x @ scatter, x), count) / free
+    order = np.argsort(own, kind="stable")
+    parts = np.split(x[order], np.cumsum(free.astype(np.int64) + 1)[:-1])
+    norms = np.array([((y @ y.T) ** 2).sum() for y in parts]) / free**2
+    apart = norms - 2 * cross + (scatter**2).sum()
+    spread = count / (count - 1) * ((free / free.sum()) ** 2 * apart).sum()
+    distance = ((scatter - goal) ** 2).sum()
+    return float(min(1.0, spread / distance)) if distance > 0 else 1.0
+
+
+class BlockWeights(NamedTuple):
+    """One weight per block.
+
+    Attributes
+    ----------
+    weights
+        theta, one number above zero per block.
+    objective
+        The loss with its penalty at theta.
+    residual
+        The largest entry of the gradient: 0 at a minimum.
+    """
+
+    weights: Floats
+    objective: float
+    residual: float
+
+
+def block_weights(
+    ahead: ArrayLike, share: ArrayLike, *, penalty: float, slope: float = 8.0
+) -> BlockWeights:
+    """One weight per block that puts fellows before strangers.
+
+    With theta = exp(beta), the least sum of share log(1 + exp(-slope theta . ahead)) over all
+    triples, plus penalty |beta|^2 / 2.
+
+    Parameters
+    ----------
+    ahead
+        One row per triple (member, fellow, stranger), one column per block: by how much the
+        fellow is more similar.
+    share
+        Of each triple in the loss; they sum to 1.
+    """
+    rows, each = np.asarray(ahead, dtype=np.float64), np.asarray(share, dtype=np.float64)
+
+    def loss(beta: Floats) -> tuple[float, Floats]:
+        theta = np.exp(beta)
+        margin = slope * (rows @ theta)
+        pull = each * (-slope / (1.0 + np.exp(np.minimum(margin, 700.0))))
+        value = each @ np.logaddexp(0.0, -margin) + penalty * (beta @ beta) / 2
+        return float(value), (pull @ rows) * theta + penalty * beta
+
+    start = np.zeros(rows.shape[1])
+    found = optimize.minimize(
+        loss, start, jac=True, method="L-BFGS-B", bounds=[(-BOUND, BOUND)] * len(start),
+        options={"gtol": 1e-8, "ftol": 1e-14, "maxiter": 500},
+    )  # fmt: skip
+    value, slope_there = loss(found.x)
+    inner = np.abs(found.x) < BOUND
+    return BlockWeights(np.exp(found.x), value, float(np.abs(slope_there[inner]).max(initial=0.0)))
