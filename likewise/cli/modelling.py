@@ -44,7 +44,7 @@ def learn(
 
     Ctrl-C stops; where learning takes long, running it again goes on.
 
-    Example: likewise learn bilinear --name "what I mean" --set extension=global
+    Example: likewise learn bilinear --name "what I mean" --set extension=groups
     """
     settings = dict(_written(text) for text in set_ or [])
     METHODS[method].read(settings)  # before anything is opened

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from likewise.learners.bilinear import Bilinear
@@ -37,7 +37,7 @@ from likewise.solvers.groups import block_weights, within_groups
 from likewise.spaces import Blocks
 from likewise.types import FitReport, FloatArray, Preferences, as_matrix
 
-FORMS = ("groups+local", "groups", "diagonal+local", "diagonal")
+FORMS = ("groups+local", "groups", "diagonal")
 """Forms that are tried, the one that is preferred where nothing speaks against it first."""
 
 ENOUGH = 50
@@ -76,7 +76,7 @@ class BilinearLearner(BaseEstimator):
         plain: Plain | None = None,
         *,
         extension: str = "auto",
-        evidence: float = 0.06,
+        evidence: float = 0.1,
         others: int = 30,
         weight: float = 0.3,
         ridge: float = 0.1,
@@ -171,11 +171,11 @@ class BilinearLearner(BaseEstimator):
 
     def _model(self, said: Taught, form: str) -> Bilinear:
         parts: dict[str, Any] = {}
-        if form.startswith("diagonal"):
+        if form == "diagonal":
             parts["diagonals"] = self._diagonal(said)
         else:
             parts["half"] = self._half(said)
-        if form.endswith("local"):
+        if form == "groups+local":
             parts["directions"] = directions(said)
             parts["members"], parts["sizes"] = said.members()
         return Bilinear(
@@ -194,27 +194,31 @@ class BilinearLearner(BaseEstimator):
         target = None
         if self._known is not None and len(said.groups) > 1:
             known = self._known[np.ix_(used, used)]
-            target = self.prior * known * (len(known) / np.trace(known))
-            target += (1 - self.prior) * np.eye(len(known))
+            share = self.prior * ENOUGH / (ENOUGH + len(said.groups))  # it fades as groups come
+            target = share * known * (len(known) / np.trace(known))
+            target += (1 - share) * np.eye(len(known))
         z = (members * root)[:, used]
         group = np.repeat(np.arange(len(sizes)), sizes)
-        within = within_groups(
-            z, group, target=target, ridge=self.ridge, exponent=self.exponent
-        ).matrix
-        whole = np.zeros((len(root), len(root)))
-        whole[np.ix_(used, used)] = within
+        within = within_groups(z, group, target=target, ridge=self.ridge, exponent=self.exponent)
+        half = np.zeros((len(root), int(used.sum())))
+        half[used] = within.half
         names = [name for name, weight in self._plain.weights.items() if weight > 0]
         blocks = [self._plain.space.slices[name] for name in names]
         found = triples(
-            said, root, whole, blocks, others=self.others, weight=self.weight, seed=self.seed
+            said,
+            root,
+            half @ half.T,
+            blocks,
+            others=self.others,
+            weight=self.weight,
+            seed=self.seed,
         )
         theta = block_weights(*found, penalty=self.evidence / len(said.groups))
         self._fitted = theta.objective, theta.residual, "gradient norm"
         spread = np.zeros(len(root))
         for block, weight in zip(blocks, theta.weights):
             spread[block] = weight
-        values, axes = linalg.eigh(whole, driver="evd")
-        return (root * np.sqrt(spread))[:, None] * axes * np.sqrt(np.maximum(values, 0.0))
+        return (root * np.sqrt(spread))[:, None] * half
 
     def _diagonal(self, said: Taught) -> FloatArray:
         """Weights per dimension; blocks without plain weight stay out: there is only noise."""

@@ -16,17 +16,19 @@ SMALL = 1e-9
 class BilinearSettings:
     """Of :class:`~likewise.learners.bilinear_learner.BilinearLearner`."""
 
-    extension: Literal["auto", "groups", "groups+local", "diagonal", "diagonal+local"] = setting(
+    extension: Literal["auto", "groups", "groups+local", "diagonal"] = setting(
         "auto",
         "groups: one matrix for all and a weight per block; local: taught queries lead their "
         "neighbours; diagonal: a weight per dimension (the paper); auto: chosen.",
     )
-    evidence: float = setting(0.06, "Groups: over their number, what keeps a block's weight.", 0)
+    evidence: float = setting(0.1, "Groups: over their number, what keeps a block's weight.", 0)
     others: int = setting(30, "Random pictures that each taught query is held against.", 0)
     weight: float = setting(0.3, "Of a random picture, where one marked irrelevant has 1.", 0)
     ridge: float = setting(0.1, "Groups: what keeps the matrix from fitting noise.", SMALL)
     exponent: float = setting(0.5, "Groups: how strongly the matrix departs from plain.", 0)
-    prior: float = setting(0.5, "Groups: share of what neighbours say before any mark.", 0, 1)
+    prior: float = setting(
+        0.5, "Groups: what neighbours say before any mark; fades as groups come.", 0, 1
+    )
     pull: float = setting(0.75, "Local: how far a query is led.", 0)
     warmth: float | None = setting(0.05, "Less similar by this: 1/e of the say; none: all.", SMALL)
     reach: float = setting(0.5, "Cosine at which a taught query counts as much as none at all.")

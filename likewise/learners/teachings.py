@@ -19,7 +19,7 @@ from likewise.types import FloatArray, IdArray, Preferences
 MEMBERS, STRANGERS = 20, 60
 """Most members and strangers of one group that are compared; of more, as many are drawn."""
 
-TRIPLES = 400_000
+TRIPLES = 100_000
 """Most triples of all groups together."""
 
 ANCHORS, POOL, NEAREST = 500, 10_000, 5

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, optimize
 
+from likewise.solvers import checks
 from likewise.solvers.checks import Floats, Ints
 
 BOUND = 6.0
@@ -25,17 +26,25 @@ class Within(NamedTuple):
 
     Attributes
     ----------
-    matrix
-        W: positive definite, with the trace of the identity.
+    half
+        H with W = H H', positive definite and with the trace of the identity.
     shrinkage
         lambda: 1 where the groups say nothing that they agree on, 0 where they leave no doubt.
     groups
         How many groups have two or more members; the others say nothing.
+    residual
+        Of the eigenvectors that it was made of, as a share of T: 0 but for rounding.
     """
 
-    matrix: Floats
+    half: Floats
     shrinkage: float
     groups: int
+    residual: float
+
+    @property
+    def matrix(self) -> Floats:
+        """W itself."""
+        return self.half @ self.half.T
 
 
 def within_groups(
@@ -58,9 +67,13 @@ def within_groups(
         What the scatter is shrunk towards, up to its scale; the identity where not given.
         Fewer than two groups leave nothing but it.
     """
-    x = np.asarray(points, dtype=np.float64)
+    x = checks.matrix("points", points)
     d = x.shape[1]
-    mixed = np.eye(d) if target is None else np.asarray(target, dtype=np.float64)
+    mixed = np.eye(d) if target is None else checks.matrix("target", target)
+    if mixed.shape != (d, d) or not np.trace(mixed) > 0 or len(np.asarray(group)) != len(x):
+        raise ValueError("Give one group per point, and a target of their columns, above zero.")
+    if not (ridge > 0 and exponent >= 0):
+        raise ValueError("ridge must be above 0 and exponent at least 0.")
     _, own, size = np.unique(np.asarray(group), return_inverse=True, return_counts=True)
     several = size[own] > 1
     x = x[several]
@@ -76,10 +89,11 @@ def within_groups(
             shrinkage = _shrinkage(x, own, free, scatter, goal)
             mixed = shrinkage * goal + (1 - shrinkage) * scatter
     values, axes = linalg.eigh(mixed, driver="evd")  # the default driver failed on such matrices
+    off = np.abs((axes * values) @ axes.T - mixed).max() / np.abs(mixed).max()
     values = np.maximum(values, 0.0)
     factor = (values / values.mean() + ridge) ** -exponent
     factor *= d / factor.sum()
-    return Within((axes * factor) @ axes.T, shrinkage, count)
+    return Within(axes * np.sqrt(factor), shrinkage, count, float(off))
 
 
 def _shrinkage(x: Floats, own: Ints, free: Floats, scatter: Floats, goal: Floats) -> float:
@@ -132,7 +146,10 @@ def block_weights(
     share
         Of each triple in the loss; they sum to 1.
     """
-    rows, each = np.asarray(ahead, dtype=np.float64), np.asarray(share, dtype=np.float64)
+    rows = checks.matrix("ahead", ahead)
+    each = checks.vector("share", share, len(rows), 0.0)
+    if not (penalty >= 0 and slope > 0):
+        raise ValueError("penalty must be at least 0 and slope above 0.")
 
     def loss(beta: Floats) -> tuple[float, Floats]:
         theta = np.exp(beta)

@@ -92,13 +92,24 @@ def test_thin_data_stays_inactive_and_says_how_much_more(collection):
     assert collection.search(1, k=3, marks=False).model.startswith(str(model.id))
 
 
-def test_only_positives_and_contradictions_give_plain_and_say_so(collection):
-    collection.teaching.mark(collection.query(1), [2, 3])
-    collection.teaching.mark(collection.query(1), [3], relevant=True)
+def test_negatives_alone_give_plain_and_say_so(collection):
+    collection.teaching.mark(collection.query(1), [2, 3], relevant=False)
     model = collection.learn()
     assert not model.card["guard"]["passed"]
+    assert "Nothing was called relevant" in model.card["report"]["notes"][0]
     plain = collection.search(9, k=10, model="plain").ids.tolist()
     assert collection.search(9, k=10, model=model.id).ids.tolist() == plain
+
+
+def test_relevant_marks_alone_teach(collection):
+    for item in range(1, 9):
+        collection.teaching.mark(collection.query(item), [item + 1, item + 2, item + 3])
+    card = collection.learn(activate=False, settings={"evidence": 0.02}).card
+    assert card["preferences"]["used"] == 0  # nothing is before anything else
+    assert card["report"]["method"] == "bilinear groups"
+    assert card["report"]["covered"] == 1.0
+    assert card["report"]["gap"] < 1e-5
+    assert card["settings"]["evidence"] == 0.02
 
 
 def test_judgements_of_deleted_items_wait(collection, folder):

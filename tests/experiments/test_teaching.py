@@ -20,17 +20,29 @@ def test_marks_has_every_method_at_every_number_of_marks(capsys):
     assert {"residual_map", "p1", "p10"} <= set(report.rows[0])
 
 
-def test_carry_over_says_what_the_guard_says(capsys):
-    report = Report("carry_over", quick=True)
+def test_carry_over_has_every_method_in_both_spaces_and_teaches(capsys):
+    report = Report("carry_over", quick=True, settings={"forms": True})
     carry_over.main(report)
-    ours = {row["taught"]: row for row in report.rows if row["method"] == "ours"}
-    few, many = min(ours), max(ours)
-    assert not ours[few]["activated"]
-    assert "too few" in ours[few]["guard"]
-    assert ours[few]["needed"] > 0
-    assert ours[many]["activated"]
-    plain = report.rows[0]
-    assert ours[many]["map"] > plain["map"]
+    for space in ("codes", "phi"):
+        rows = [row for row in report.rows if row["space"] == space]
+        plain = rows[0]
+        assert plain["method"] == "plain"
+        for count in {row["marks"] for row in rows} - {0}:
+            own = {row["method"]: row for row in rows if row["marks"] == count}
+            assert {"oasis", "before", "ours", "ours-local", "diagonal", "auto"} <= set(own)
+            assert own["ours"]["map"] > own["before"]["map"] > plain["map"]
+            assert own["ours"]["p1"] > plain["p1"]
+            assert own["ours"]["p_value"] < 0.01
+        assert own["ours-local"]["map"] > own["ours"]["map"]
+    about = {"data", "intent", "space", "marks", "mistakes", "method", "map", "p1", "p10"}
+    assert about <= set(report.rows[-1])
+
+
+def test_mistakes_turn_marks_round(capsys):
+    (person,) = carry_over.persons(Report("carry_over", quick=True))
+    right, wrong = (carry_over.teach(person, 20, mistakes, 0) for mistakes in (0.0, 0.05))
+    assert np.array_equal(right.shown, wrong.shown)
+    assert 0 < (right.good != wrong.good).mean() < 0.15
 
 
 def test_taught_swatches_draws_both_sheets(tmp_path, capsys):

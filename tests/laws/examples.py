@@ -63,7 +63,9 @@ def bilinear(rng: np.random.Generator, dtype: Any) -> Example:
         similarity = Bilinear(plain, x[:9], diagonals=rng.normal(size=shape), M=4)
     else:
         half = rng.normal(size=(space.dim, space.dim))
-        similarity = Bilinear(plain, x[:9], directions=rng.normal(size=shape), half=half, M=4)
+        groups = {"members": x[:12], "sizes": [1, 2, 1, 1, 3, 1, 1, 1, 1]}
+        led = rng.normal(size=shape)
+        similarity = Bilinear(plain, x[:9], directions=led, half=half, M=4, **groups)
     return Example(similarity, [x[0], x[20], x[21]], x)
 
 
