@@ -14,6 +14,7 @@ import typer
 import likewise
 from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors
 from likewise.collection import Collection
+from likewise.datasets import photographs
 from likewise.files import remove_file, write_file
 
 Host = Annotated[str, typer.Option(help="Where to listen; other machines need a password.")]
@@ -78,18 +79,22 @@ def open_(
 @plain_errors
 def demo(
     folder: Annotated[Path, typer.Argument(help="A new folder, or the demo's own.")] = Path("demo"),
-    count: Annotated[int, typer.Option(help="How many pictures to draw.", min=1)] = 2000,
+    swatches: Annotated[bool, typer.Option("--swatches", help="Draw patterns instead.")] = False,
+    count: Annotated[
+        int | None, typer.Option(help="How many pictures; all, or 2,000 drawn ones.", min=1)
+    ] = None,
     features: Features = "",
     port: Port = None,
     browser: Browser = True,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a collection of patterned swatches, index it, and open the page.
+    """Open the page on 385 photographs, or where this is no source checkout on drawn patterns.
 
     Example: likewise demo
     """
     folder.mkdir(parents=True, exist_ok=True)
-    payload = {"count": count, **_blocks(features)}
+    drawn = swatches or not photographs.are_here() or any(folder.glob("swatch-*"))
+    payload = {"swatches": drawn, "count": count, **_blocks(features)}
     with likewise.open(folder, create=True) as collection:
         run(collection, as_json, browser, job="demo", payload=payload, port=port)
 

@@ -100,34 +100,42 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
     return ", ".join(parts) + "."
 
 
-FIRST_LOOK = 200
-"""Pictures of the demo that are drawn and indexed before the rest."""
-
-
 class _Stop(Exception):
     """Somebody asked a job to stop that has no other way to be told."""
 
 
-def draw_demo(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
-    """Draw swatches into the collection's folder, then index them."""
-    from likewise.datasets import swatches
+def make_demo(collection: Watched, running: Running, payload: dict[str, Any]) -> str:
+    """Bring the demo's pictures into the collection's folder, then index them."""
+    from likewise.datasets import photographs, swatches
 
-    def drawn(done: int, total: int) -> None:
-        running.progress(done, total, "Drawing swatches.")
+    drawn = bool(payload.get("swatches", True))  # an earlier version knew nothing else
+
+    def made(done: int, total: int) -> None:
+        running.progress(done, total, "Drawing swatches." if drawn else "Copying photographs.")
         if running.wanted:
             raise _Stop
 
-    pictures = swatches(int(payload["count"]))
-    said = ""
-    for part in (FIRST_LOOK, None):  # a few first, so that there is something to search at once
+    said, count = "", payload.get("count")
+    drawing = swatches(int(count or SWATCHES)) if drawn else None
+    # Drawing takes a while: a few first, so that there is something to search at once.
+    for part in (FIRST_LOOK, None) if drawing and len(drawing) > FIRST_LOOK else (None,):
         try:
-            pictures.write(collection.folder, drawn, first=part)
+            if drawing:
+                drawing.write(collection.folder, made, first=part)
+            else:
+                photographs.copy(collection.folder, made, first=count)
         except _Stop:
-            return "Stopped while drawing; start the demo again to go on."
+            return "Stopped before all pictures were there; start the demo again to go on."
         said = index_folder(collection, running, payload)
-        if running.wanted or len(pictures) <= FIRST_LOOK:
+        if running.wanted:
             break
     return said
+
+
+SWATCHES = 2_000
+"""Pictures that the demo draws where nobody says how many ..."""
+FIRST_LOOK = 200
+"""... and that are drawn and indexed before the rest."""
 
 
 def asked_for(payload: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -178,7 +186,7 @@ def draw_map(collection: Watched, running: Running, payload: dict[str, Any]) -> 
 KINDS: dict[str, Work] = {
     "index": index_folder,
     "learn": learn_model,
-    "demo": draw_demo,
+    "demo": make_demo,
     "map": draw_map,
 }
 TAKES_IN = ("index", "demo")
