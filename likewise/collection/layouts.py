@@ -27,6 +27,8 @@ ACROSS = 16
 """Small pictures along the side of a page."""
 ON_PAGE = ACROSS * ACROSS
 MOST_SORTED = 1000
+NAMED = 200
+"""Tags, the commonest, that islands of the map may be called by."""
 _FORMAT = b"likewise atlas 1"
 _PAPER = (128, 128, 128)
 
@@ -50,6 +52,8 @@ class CollectionMap(NamedTuple):
         The coarsest level (a grid of 2**level cells along the side) that shows each.
     pages
         Names of the pages; the first holds the first 256 items, and so on.
+    names
+        What islands are called, and where each stands in shares of the map's side.
     """
 
     name: str
@@ -59,6 +63,7 @@ class CollectionMap(NamedTuple):
     cells: NDArray[np.uint16]
     levels: NDArray[np.uint8]
     pages: tuple[str, ...]
+    names: tuple[tuple[str, float, float], ...] = ()
 
 
 class Layouts:
@@ -133,9 +138,12 @@ class Layouts:
         ids, codes = view.all_rows()
         from likewise.layout.map import collection_map  # heavy: not while searching
         from likewise.layout.mosaic import mosaic
+        from likewise.layout.naming import island_names
 
         laid = mosaic(collection_map(_seen(view, codes), seed=seed))
         ordered = ids[laid.order]
+        tagged = self._store.texts.tagged(NAMED)
+        rows = {tag: np.flatnonzero(np.isin(ordered, items)) for tag, items in tagged.items()}
         return CollectionMap(
             _name(view),
             view.generation,
@@ -144,6 +152,7 @@ class Layouts:
             laid.cells,
             laid.levels,
             self._pages(ordered),
+            tuple(island_names((laid.cells + 0.5) / 2**laid.bits, rows)),
         )
 
     def _pages(self, ordered: IdArray) -> tuple[str, ...]:
@@ -163,7 +172,8 @@ class Layouts:
             "levels": made.levels,
             "pages": np.frombuffer(bytes.fromhex("".join(made.pages)), np.uint8).reshape(-1, 32),
         }
-        self._store.maps.put(made.name, arrays, {"generation": made.generation, "bits": made.bits})
+        card = {"generation": made.generation, "bits": made.bits, "names": made.names}
+        self._store.maps.put(made.name, arrays, card)
         self._store.maps.keep_pages(made.pages)
         with self._lock:
             self._map = made
@@ -233,5 +243,5 @@ def _map(name: str, arrays: dict[str, Any], card: dict[str, Any]) -> CollectionM
     pages = tuple(bytes(row).hex() for row in arrays["pages"])
     return CollectionMap(
         name, int(card["generation"]), int(card["bits"]), arrays["ids"], arrays["cells"],
-        arrays["levels"], pages,
+        arrays["levels"], pages, tuple(tuple(name) for name in card.get("names", ())),
     )  # fmt: skip

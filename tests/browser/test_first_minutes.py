@@ -56,7 +56,7 @@ def test_pictures_are_seen_when_read_and_found_after_fifty(page, coming):
     server, client, gate = coming
     page.goto(f"{server.base}/?token={server.access.token}")
     gate.up_to(20)
-    read = page.get_by_role("list", name="Pictures just read")
+    read = page.get_by_role("list", name="Photos just read")
     read.locator("img").first.wait_for()
     health = page.locator(".health")
     assert "0 pictures can be found" not in health.inner_text()
@@ -73,4 +73,79 @@ def test_pictures_are_seen_when_read_and_found_after_fifty(page, coming):
     assert found.json()["degraded"] == ""
     gate.up_to(1000)
     page.wait_for_selector("text=90 pictures can be found", timeout=PATIENCE)
-    page.get_by_role("list", name="A sample of your pictures").locator("img").first.wait_for()
+    page.get_by_role("list", name="A sample of your photos").locator("img").first.wait_for()
+
+
+def test_three_steps_lead_to_the_first_mark_and_never_come_back(page, fresh):
+    page.goto(fresh.address)
+    coach = page.get_by_role("status", name="First steps")
+    coach.get_by_text("Choose a photo below").wait_for()
+    assert coach.locator("li[aria-current]").inner_text() == "Pick one"
+    assert violations(page) == []
+    page.goto(f"{fresh.base}/results?like=12")
+    coach.get_by_text("Tell of one photo").wait_for()
+    page.locator(".card .yes").nth(4).click()
+    coach.get_by_text("has learned from you").wait_for()
+    assert coach.locator("li[aria-current]").inner_text() == "See it change"
+    page.get_by_role("link", name="likewise").click()
+    page.wait_for_selector(".card img")
+    assert not coach.count()
+    fresh.api("/judgements/1/undo", {})  # also where all feedback was taken back
+    page.goto(fresh.base)
+    page.wait_for_selector(".card img")
+    assert not coach.count()
+
+
+def test_home_remembers_searches_and_keeps_those_that_are_wanted(page, fresh):
+    page.goto(fresh.address)
+    page.wait_for_selector(".card img")
+    for search in ("like=12", "text=stripes", "like=7&not=9&k=120", "like=12&view=sorted"):
+        page.goto(f"{fresh.base}/results?{search}")
+        page.wait_for_selector('.results[aria-busy="false"] img')
+    page.goto(fresh.base)
+    listed = page.get_by_role("list", name="Your searches")
+    listed.locator("img").nth(1).wait_for()
+    assert listed.locator("li").count() == 3  # how a search is shown makes it no other search
+    assert [a.get_attribute("href") for a in listed.locator("a").all()] == [
+        "/results?like=12", "/results?like=7&not=9", "/results?text=stripes",
+    ]  # fmt: skip
+    listed.get_by_role("button", name="Keep “stripes”").click()
+    assert listed.locator("a").first.get_attribute("href") == "/results?text=stripes"
+    listed.get_by_role("button", name="Remove like a photo and 1 more").click()
+    page.reload()
+    assert listed.locator("li").count() == 2
+    assert violations(page) == []
+    listed.locator("a").first.click()
+    page.wait_for_url("**/results?text=stripes")
+
+
+def test_the_search_field_suggests_words_of_this_collection(page, fresh):
+    tags = {one["tag"] for one in fresh.api("/tags?limit=12")}
+    page.goto(fresh.address)
+    words = page.locator('#words:not([placeholder="Words"])')
+    words.wait_for()
+    given = words.get_attribute("placeholder").partition(": ")[2].split(", ")
+    assert given
+    assert set(given) <= tags
+
+
+def test_the_map_fills_its_box_and_islands_have_names(page, fresh):
+    page.goto(fresh.address)
+    page.goto(f"{fresh.base}/?view=map")
+    page.wait_for_selector('.map-host[data-pictures="true"]')
+    page.get_by_text("80 of 80 pictures in view").wait_for()
+    box = page.locator(".map-host").bounding_box()
+    assert box["width"] > 1.5 * box["height"]
+    about = fresh.api("/map")
+    drawn = page.evaluate(
+        """() => { const c = document.querySelector('.map-host canvas'), g = c.getContext('2d');
+        const d = g.getImageData(0, 0, c.width, c.height).data; let left = c.width, right = 0;
+        for (let i = 3; i < d.length; i += 4) if (d[i] > 250) {
+          const x = ((i - 3) / 4) % c.width; left = Math.min(left, x); right = Math.max(right, x); }
+        return (right - left) / c.width; }"""
+    )
+    assert drawn > 0.8
+    names = [span.inner_text() for span in page.locator(".map-names span:visible").all()]
+    assert names
+    assert set(names) <= {name["text"] for name in about["names"]}
+    assert {name["text"] for name in about["names"]} <= {t["tag"] for t in fresh.api("/tags")}

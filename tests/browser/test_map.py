@@ -146,7 +146,8 @@ def test_a_click_searches_for_the_picture(the_map):
           const at = new URLSearchParams(location.search).get('at');
           const [x, y, zoom] = at.split(',').map(Number);
           const one = data.shown([0, 0, 1, 1], data.level(2 ** zoom))[7];
-          return [data.ids[one.i], (one.x - x) * 2 ** zoom, (one.y - y) * 2 ** zoom];
+          const wide = Number(document.querySelector('.map-host').dataset.wide);
+          return [data.ids[one.i], (one.x - x) * 2 ** zoom * wide, (one.y - y) * 2 ** zoom];
         }"""
     )
     item, dx, dy = name

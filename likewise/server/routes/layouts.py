@@ -54,6 +54,14 @@ def listed(asked: ItemsIn, here: Here) -> dict[str, Any]:
     return {"items": [item_out(i) for i in found], "next": None}
 
 
+class NameOut(BaseModel):
+    """What an island of the map is called, and where it is in shares of the map's side."""
+
+    text: str
+    x: float
+    y: float
+
+
 class MapOut(BaseModel):
     """What the page needs to show the map; ``items`` and ``pages`` are addresses for ever."""
 
@@ -66,6 +74,7 @@ class MapOut(BaseModel):
     on_page: int
     items: str | None
     pages: list[str]
+    names: list[NameOut]
 
 
 @router.get("/map", response_model=MapOut)
@@ -82,6 +91,7 @@ def the_map(here: Here) -> dict[str, Any]:
         "on_page": ON_PAGE,
         "items": None if made is None else f"/api/v1/map/items/{made.name}",
         "pages": [] if made is None else [f"/api/v1/map/pages/{name}" for name in made.pages],
+        "names": [] if made is None else [NameOut(text=t, x=x, y=y) for t, x, y in made.names],
     }
 
 

@@ -10,6 +10,7 @@ import { takeDropsAndPastes } from "/static/lib/upload.js";
 import { Header, Banner } from "/static/parts/header.js";
 import { Toasts } from "/static/parts/toasts.js";
 import { Help } from "/static/parts/help.js";
+import { Coach } from "/static/parts/coach.js";
 import { Viewer } from "/static/parts/viewer.js";
 import { Home } from "/static/screens/home.js";
 import { Results } from "/static/screens/results.js";
@@ -47,7 +48,7 @@ function App() {
   return html`
     <a class="skip" href="#main">Skip to the pictures</a>
     <${Header} path=${path} />
-    <${Banner} />
+    <${Banner} /><${Coach} path=${path} />
     <main id="main" tabindex="-1"><${Screen} params=${params} key=${path} /></main>
     <${Viewer} /><${Help} /><${Toasts} />
     <div class="drop-here" aria-hidden="true">Drop the picture to search with it</div>`;

@@ -15,7 +15,7 @@ export async function loadMap(about) {
 export class MapData {
   constructor(about, buffer) {
     const n = about.count;
-    Object.assign(this, { about, count: n, bits: about.bits, side: 2 ** about.bits });
+    Object.assign(this, { about, count: n, bits: about.bits, side: 2 ** about.bits, wide: 1 });
     this.ids = new Float64Array(buffer, 0, n);
     this.xs = new Uint16Array(buffer, 8 * n, n);
     this.ys = new Uint16Array(buffer, 10 * n, n);
@@ -45,7 +45,7 @@ export class MapData {
       left = Math.min(left, this.xs[i]); right = Math.max(right, this.xs[i] + 1);
       top = Math.min(top, this.ys[i]); bottom = Math.max(bottom, this.ys[i] + 1);
     }
-    return [left, top, right, bottom].map((v) => v / this.side);
+    return [left * this.wide, top, right * this.wide, bottom].map((v) => v / this.side);
   }
 
   // The level that suits so many pixels along the side of the whole map.
@@ -53,14 +53,14 @@ export class MapData {
     return Math.max(0, Math.min(this.bits, Math.floor(Math.log2(scale / SMALLEST))));
   }
 
-  // Calls back with every item in a rectangle (shares of the map), the first to appear first in
+  // Calls back with every item in a rectangle (shares of the map, drawn apart sideways), the first to appear first in
   // each square; until says from which level on the rest of a square is left out.
   each([left, top, right, bottom], until, found) {
     const n = 2 ** this.coarse;
     const low = (v) => Math.max(0, Math.floor(v * n));
     const high = (v) => Math.min(n - 1, Math.floor(v * n));
     for (let row = low(top); row <= high(bottom); row++) {
-      for (let column = low(left); column <= high(right); column++) {
+      for (let column = low(left / this.wide); column <= high(right / this.wide); column++) {
         const square = row * n + column;
         for (let at = this.starts[square]; at < this.starts[square + 1]; at++) {
           const i = this.sorted[at];
@@ -76,8 +76,8 @@ export class MapData {
     const cell = 2 ** -level;
     const shift = this.bits - level;
     const out = [];
-    this.each([left - cell, top - cell, right + cell, bottom + cell], level, (i) => {
-      const x = ((this.xs[i] >> shift) + 0.5) * cell;
+    this.each([left - this.wide * cell, top - cell, right + this.wide * cell, bottom + cell], level, (i) => {
+      const x = ((this.xs[i] >> shift) + 0.5) * cell * this.wide;
       const y = ((this.ys[i] >> shift) + 0.5) * cell;
       if (x < left - cell || x > right + cell || y < top - cell || y > bottom + cell) return;
       out.push({ i, x, y, side: cell * this.share(i, level) });
@@ -115,7 +115,7 @@ export class MapData {
 
   // Where an item's own cell is, whatever is shown.
   place(i) {
-    return [(this.xs[i] + 0.5) / this.side, (this.ys[i] + 0.5) / this.side];
+    return [((this.xs[i] + 0.5) / this.side) * this.wide, (this.ys[i] + 0.5) / this.side];
   }
 
   // Every item in a rectangle, shown or hidden behind another, the first to appear first.

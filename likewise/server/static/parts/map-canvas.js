@@ -11,13 +11,13 @@ export function canvasPainter(canvas, pages) {
       canvas.height = Math.round(height * ratio);
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
     },
-    draw({ view, width, height, items, density, shade, picked }) {
+    draw({ view, wide, width, height, items, density, shade, picked }) {
       context.clearRect(0, 0, width, height);
       const left = width / 2 - view.x * view.scale;
       const top = height / 2 - view.y * view.scale;
       if (shade > 0) {
         context.globalAlpha = shade;
-        context.drawImage(density, left, top, view.scale, view.scale);
+        context.drawImage(density, left, top, view.scale * wide, view.scale);
         context.globalAlpha = 1;
       }
       const paper = colour("--line");

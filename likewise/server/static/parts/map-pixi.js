@@ -85,7 +85,7 @@ class Painter {
     sprite.dressed = ready;
   }
 
-  draw({ view, width, height, items, density, shade, picked }) {
+  draw({ view, wide, width, height, items, density, shade, picked }) {
     const left = width / 2 - view.x * view.scale;
     const top = height / 2 - view.y * view.scale;
     // Shares of the map are tiny numbers; a thousand of them to a unit keeps digits on the way.
@@ -93,7 +93,7 @@ class Painter {
       layer.position.set(left, top);
       layer.scale.set(view.scale / 1000);
     }
-    this.backdrop(density, shade, left, top, view.scale);
+    this.backdrop(density, shade, left, top, view.scale, wide);
     const seen = new Set();
     const edge = (3 / view.scale) * 1000;
     for (const { i, x, y, side } of items) {
@@ -136,7 +136,7 @@ class Painter {
     place(frame, x, y, size);
   }
 
-  backdrop(density, shade, left, top, scale) {
+  backdrop(density, shade, left, top, scale, wide) {
     if (this.shade !== density) {
       if (this.shade) this.ground.texture.destroy(true);
       this.shade = density;
@@ -145,7 +145,7 @@ class Painter {
     this.ground.visible = shade > 0;
     this.ground.alpha = shade;
     this.ground.position.set(left, top);
-    this.ground.setSize(scale, scale);
+    this.ground.setSize(scale * wide, scale);
   }
 
   close() {

@@ -7,6 +7,7 @@ import { pixiPainter } from "/static/parts/map-pixi.js";
 
 const LARGEST = 120; // pixels along the side of a picture, at most
 const MARGIN = 12;
+const WIDEST = 2.2; // times that a map is drawn apart sideways, at most
 const STILL = 250; // milliseconds without a move after which the list of what is in view is made
 const CLICK = 5; // pixels that a click may slip
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -34,9 +35,16 @@ export class MapView {
     });
     this.density = data.density(getComputedStyle(host).getPropertyValue("--accent").trim());
     this.path = host.querySelector("polygon"); // the line of the lasso
+    this.names = [...host.querySelectorAll(".map-names span")];
     this.measure();
     this.view = this.read(at) || this.fitting();
-    this.watching = new ResizeObserver(() => { this.measure(); this.fit(); this.redraw(); });
+    this.watching = new ResizeObserver(() => {
+      const before = data.wide;
+      this.measure();
+      this.view = { ...this.view, x: (this.view.x * data.wide) / before };
+      this.fit();
+      this.redraw();
+    });
     this.watching.observe(host);
     this.listen();
     this.begin();
@@ -75,6 +83,9 @@ export class MapView {
     const { width, height } = this.host.getBoundingClientRect();
     this.width = Math.max(50, width);
     this.height = Math.max(50, height);
+    // A map is square; drawn apart sideways it fills a box that is wider than high.
+    this.data.wide = Math.max(1, Math.min(WIDEST, (this.width - 2 * MARGIN) / (this.height - 2 * MARGIN)));
+    this.host.dataset.wide = this.data.wide;
   }
 
   fit() {
@@ -93,10 +104,11 @@ export class MapView {
     this.pages.want([...new Set(items.map(({ i }) => this.pages.pageOf(i)))].sort((a, b) => a - b));
     const chosen = selected.value;
     this.painter.draw({
-      view: this.view, width: this.width, height: this.height, items, density: this.density,
+      view: this.view, wide: this.data.wide, width: this.width, height: this.height, items, density: this.density,
       shade: Math.max(0, Math.min(0.55, (this.data.bits - level) * 0.14)),
       picked: chosen.size ? (i) => chosen.has(this.data.ids[i]) : () => false,
     });
+    this.name();
     this.painted = (this.painted || 0) + 1;
     this.host.dataset.frames = this.painted;
     this.host.dataset.level = level;
@@ -105,6 +117,20 @@ export class MapView {
       this.told.first = true;
       this.host.dataset.pictures = "true";
       performance.mark("map: first picture");
+    }
+  }
+
+  // Names of islands stand where these are, those that do not hide one before them.
+  name() {
+    const [left, top] = this.box();
+    const shown = [];
+    for (const [at, { x, y, text }] of this.data.about.names.entries()) {
+      const [px, py] = [(x * this.data.wide - left) * this.view.scale, (y - top) * this.view.scale];
+      const half = 5 * text.length + 10;
+      const free = shown.every(([a, b, wide]) => Math.abs(a - px) > half + wide || Math.abs(b - py) > 26);
+      const here = free && px > 0 && py > 0 && px < this.width && py < this.height;
+      this.names[at].hidden = !here;
+      if (here) { shown.push([px, py, half]); this.names[at].style.left = `${px}px`; this.names[at].style.top = `${py}px`; }
     }
   }
 
@@ -132,13 +158,13 @@ export class MapView {
   read(at) {
     const [x, y, zoom] = (at || "").split(",").map(Number);
     if (![x, y, zoom].every(Number.isFinite)) return null;
-    return this.limited({ x, y, scale: 2 ** zoom });
+    return this.limited({ x: x * this.data.wide, y, scale: 2 ** zoom });
   }
 
   limited({ x, y, scale }) {
     const least = Math.min(this.fitting().scale / 1.5, LARGEST * this.data.side);
-    const inside = (v) => Math.max(0, Math.min(1, v));
-    return { x: inside(x), y: inside(y), scale: Math.max(least, Math.min(LARGEST * this.data.side, scale)) };
+    const inside = (v, most) => Math.max(0, Math.min(most, v));
+    return { x: inside(x, this.data.wide), y: inside(y, 1), scale: Math.max(least, Math.min(LARGEST * this.data.side, scale)) };
   }
 
   move(next) {
@@ -151,7 +177,7 @@ export class MapView {
     clearTimeout(this.still);
     this.still = setTimeout(() => {
       const { x, y, scale } = this.view;
-      this.told.settled(`${x.toFixed(4)},${y.toFixed(4)},${Math.log2(scale).toFixed(2)}`, this.box());
+      this.told.settled(`${(x / this.data.wide).toFixed(4)},${y.toFixed(4)},${Math.log2(scale).toFixed(2)}`, this.box());
     }, STILL);
   }
 

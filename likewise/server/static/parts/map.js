@@ -91,7 +91,8 @@ function Map_({ data, acts, at, moved }) {
     </div>
     <div ref=${host} class=${`map-host ${lasso ? "lasso" : ""}`} tabindex="0" role="group"
       aria-label="Map of the collection: arrows move it, plus and minus zoom, 0 shows all. The pictures in view are listed below."
-      onKeyDown=${(event) => view.current.key(event)}><svg aria-hidden="true"><polygon /></svg></div>
+      onKeyDown=${(event) => view.current.key(event)}><svg aria-hidden="true"><polygon /></svg>
+      <div class="map-names" aria-hidden="true">${data.about.names.map(({ text }, at) => html`<span key=${at} hidden>${text}</span>`)}</div></div>
     <${InView} data=${data} inView=${inView} acts=${acts} />
   </div>`;
 }

@@ -3,10 +3,12 @@ import { html, useLayoutEffect, useRef, useState } from "/static/vendor/preact-h
 import { go } from "/static/lib/router.js";
 import { blank, toParams } from "/static/lib/query.js";
 import { searchByFile } from "/static/lib/upload.js";
+import { useWords } from "/static/lib/tag-words.js";
 
 export function SearchBox({ query = blank, big = false }) {
   const [words, setWords] = useState(query.text);
   const file = useRef(null);
+  const instance = useWords();
   useLayoutEffect(() => setWords(query.text), [query.text]);
   const search = (event) => {
     event.preventDefault();
@@ -18,7 +20,7 @@ export function SearchBox({ query = blank, big = false }) {
     event.target.value = "";
   };
   return html`<form class=${`search ${big ? "big" : ""}`} role="search" onSubmit=${search}>
-    <input id="words" type="search" aria-label="Search by words" placeholder="Words, for instance: red stripes"
+    <input id="words" type="search" aria-label="Search by words" placeholder=${instance ? `Words, for instance: ${instance}` : "Words"}
       value=${words} onInput=${(e) => setWords(e.target.value)} autocomplete="off" maxlength="2000" />
     <button class="main">Search</button>
     <button type="button" onClick=${() => file.current.click()}

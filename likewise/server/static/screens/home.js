@@ -11,6 +11,7 @@ import { Grid } from "/static/parts/grid.js";
 import { CollectionMap } from "/static/parts/map.js";
 import { Progress, title } from "/static/parts/progress.js";
 import { SearchBox } from "/static/parts/search-box.js";
+import { Searches } from "/static/parts/searches.js";
 import { SelectionBar } from "/static/parts/selection-bar.js";
 import { rememberThumbnails } from "/static/parts/thumbnail.js";
 import { view } from "/static/parts/viewer.js";
@@ -37,7 +38,7 @@ export function Home({ params }) {
   };
   const show = (next) => { selectNone(); go("/", new URLSearchParams({ view: next }), { replace: true }); };
   const moved = (where) => go("/", new URLSearchParams({ view: "map", at: where }), { replace: true });
-  const says = coming ? "Pictures just read" : "A sample of your pictures";
+  const says = coming ? "Photos just read" : "A sample of your photos";
   const stand = items.length > 0 && html`<h2>${says}</h2><${Grid} results=${items} acts=${acts} label=${says} />`;
   const selectable = useMemo(() => (mapped && onMap ? Array.from(onMap.ids, (item) => ({ item })) : items), [mapped, onMap, items]);
   return html`<section class="home">
@@ -45,6 +46,7 @@ export function Home({ params }) {
     <${SearchBox} big=${true} />
     <p class="soft hint">Drop a picture anywhere, paste one, or pick one below. Then say ✓ or ✗ of what is
       found: this search gets better at once.</p>
+    ${!coming && html`<${Searches} />`}
     ${busy && html`<div class="working"><b>${title(busy)}</b> <${Progress} job=${busy} /></div>`}
     ${at && html`<${Health} at=${at} coming=${coming} />`}
     ${at?.generation > 0 && !coming && html`<p class="views" role="group" aria-label="View">

@@ -1,0 +1,32 @@
+// Three steps for whoever is here for the first time: pick one, say ✓ or ✗, see it change.  The first
+// mark ends it, anybody may close it, and it never comes back.
+import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { useSignal } from "/static/lib/signal.js";
+import { look, status, ticks } from "/static/lib/news.js";
+
+const KEPT = "likewise-coached";
+const STEPS = [
+  ["Pick one", "Choose a photo below and search for similar ones."],
+  ["Say ✓ or ✗", "Tell of one photo whether it is what you look for."],
+  ["See it change", "The photos below are in a new order: this search has learned from you."],
+];
+
+export function Coach({ path }) {
+  const at = useSignal(status);
+  const said = useSignal(ticks.judgements);
+  const [began, setBegan] = useState(null); // marks that there were when it began
+  const [over, setOver] = useState(() => localStorage.getItem(KEPT) !== null);
+  const end = () => { localStorage.setItem(KEPT, "1"); setOver(true); };
+  useEffect(() => { if (at && began === null) setBegan(at.judgements); }, [at]);
+  useEffect(() => { if (!over && began === 0) look(); }, [said]);
+  const marked = at?.judgements > 0;
+  useEffect(() => { if (marked) localStorage.setItem(KEPT, "1"); }, [marked]);
+  const step = marked ? 2 : path === "/results" ? 1 : 0;
+  useEffect(() => { if (marked && path !== "/results") setOver(true); }, [path]);
+  if (over || began !== 0 || !at?.findable || !["/", "/results"].includes(path)) return null;
+  return html`<aside class="coach" aria-label="First steps" role="status">
+    <ol>${STEPS.map(([name], nth) => html`<li key=${name} aria-current=${nth === step ? "step" : null}>${name}</li>`)}</ol>
+    <p>${STEPS[step][1]}</p>
+    <button class="quiet" onClick=${end} aria-label="Close the first steps">${step === 2 ? "Good" : "×"}</button>
+  </aside>`;
+}
