@@ -74,7 +74,7 @@ def write_photos(folder: Path, count: int, megapixels: float, report: Report) ->
 def encoded(picture: Image.Image, number: int) -> tuple[str, bytes]:
     """Ending and bytes of a file, by its place among :data:`MODELS`."""
     if number % 10 == 4:
-        return "heic", heic(picture, quality=80, enc_params={"x265:preset": "ultrafast"})
+        return "heic", heic(picture, quality=80, enc_params={"preset": "ultrafast"})
     out = io.BytesIO()
     picture.save(out, "JPEG", quality=92)
     if number == 7:
@@ -145,7 +145,7 @@ def bare_decode(file: str) -> Any:
     source: Any = file
     if file.endswith(".dng"):
         with rawpy.imread(file) as raw:
-            source = io.BytesIO(raw.extract_thumb().data)
+            source = io.BytesIO(bytes(raw.extract_thumb().data))
     with Image.open(source) as image:
         share = WORK_SIDE / max(image.size)
         size = (int(image.width * share), int(image.height * share))
@@ -223,9 +223,9 @@ def stages(folder: Path, features: tuple[str, ...]) -> Iterator[tuple[str, float
     compute = feature_set(features)
     spent: dict[str, float] = {}
 
-    def timed(stage: str, work: Callable[[], Any]) -> Any:
+    def timed(stage: str, work: Callable[..., Any], *given: Any, **options: Any) -> Any:
         started = time.process_time()
-        made = work()
+        made = work(*given, **options)
         spent[stage] = spent.get(stage, 0.0) + time.process_time() - started
         return made
 
@@ -233,17 +233,17 @@ def stages(folder: Path, features: tuple[str, ...]) -> Iterator[tuple[str, float
     pictures = []
     for file in files:
         data = timed("read", file.read_bytes)
-        timed("hash", lambda data=data: hashlib.sha256(data).digest())
-        picture = timed("decode", lambda data=data: decode(data, thumbnail=False))
+        timed("hash", hashlib.sha256, data)
+        picture = timed("decode", decode, data, thumbnail=False)
         small = Image.fromarray(picture.pixels)
         small.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
-        timed("thumbnail", lambda small=small: encode_jpeg(small))
+        timed("thumbnail", encode_jpeg, small)
         if file.suffix == ".jpg":
             with Image.open(file) as image:
-                timed("metadata (in decode)", lambda image=image: read_metadata(image))
+                timed("metadata (in decode)", read_metadata, image)
         pictures.append(picture.pixels)
     for start in range(0, len(pictures), CHUNK):
-        timed("features", lambda start=start: compute(pictures[start : start + CHUNK]))
+        timed("features", compute, pictures[start : start + CHUNK])
     for stage, seconds in spent.items():
         yield stage, 1000 * seconds / len(files)
 
