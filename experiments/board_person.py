@@ -69,7 +69,7 @@ def search(page: Any, base: str, person: Person, shown: int, most: int) -> int:
     """One search in the browser; gives the round that showed the target."""
     page.goto(f"{base}/target")
     page.wait_for_selector(".gallery .picture img")
-    page.get_by_label("Pictures on a board").select_option(str(shown))
+    page.get_by_label("Photos on a board").select_option(str(shown))
     offered = [
         number(label)
         for label in page.locator(".gallery .picture").evaluate_all(
@@ -77,10 +77,10 @@ def search(page: Any, base: str, person: Person, shown: int, most: int) -> int:
         )
     ]
     if person.target in offered:
-        page.locator(".gallery .star").nth(offered.index(person.target)).click(force=True)
+        page.get_by_role("button", name="This is it: ").nth(offered.index(person.target)).click()
         finish(page)
         return 1
-    page.locator(".gallery .picture").nth(offered.index(person.closest(offered))).click()
+    page.get_by_role("button", name="Closest: ").nth(offered.index(person.closest(offered))).click()
     for depth in range(2, most + 1):
         page.wait_for_selector(f'.rests:has-text("Round {depth} ")')
         page.wait_for_selector('.round[aria-busy="false"] .piece.query')

@@ -136,8 +136,8 @@ def taken(served: Served, drawn: SwatchSet) -> Iterator[tuple[str, Image.Image]]
             results(page, served, query, marks=True)
             yield "results", wide(page)
             page.keyboard.press("v")
-            page.wait_for_selector(".why table")
-            page.locator(".viewer .frame img").wait_for()
+            page.wait_for_selector(".why .bar-track")
+            page.locator(".viewer .zoom .whole").wait_for()
             yield "viewer", wide(page)
             results(page, served, query + "&view=sorted")
             yield "sorted", wide(page)
@@ -167,7 +167,7 @@ def taken(served: Served, drawn: SwatchSet) -> Iterator[tuple[str, Image.Image]]
         yield "models-small", small(lambda page: models(page, served))
         phone = []
         with on("phone") as page:
-            page.get_by_role("button", name="Pictures", exact=True).click()
+            page.goto(f"{served.base}/")
             page.wait_for_selector(".card img")
             phone.append(shot(page))
             results(page, served, query)
@@ -183,8 +183,7 @@ def taken(served: Served, drawn: SwatchSet) -> Iterator[tuple[str, Image.Image]]
 
 def whole_map(page: Any, served: Served) -> None:
     """The map, once it is drawn."""
-    page.goto(f"{served.base}/")
-    page.get_by_role("button", name="Map", exact=True).click()
+    page.goto(f"{served.base}/?view=map")
     page.wait_for_selector(".map-host canvas")
     page.wait_for_selector('.map-host[data-shown]:not([data-shown="0"])')
 
@@ -201,17 +200,16 @@ def lasso(page: Any) -> None:
 
 
 def results(page: Any, served: Served, query: str, marks: bool = False) -> None:
-    """Results of a query; with two of them marked as relevant."""
+    """Results of a query; with two of them marked right."""
     page.goto(served.base + query)
     page.wait_for_selector(".results[aria-busy='false'] img")
     if not marks:
         return
     for marked, place in enumerate((1, 3)):
-        page.locator('ul[aria-label="Results"] .picture').nth(place).click()
+        page.locator('ul[aria-label="Results"] .picture').nth(place).focus()
         page.keyboard.press("r")
         page.locator(".card.right").nth(marked).wait_for()
         page.wait_for_selector(".results[aria-busy='false'] img")
-        page.keyboard.press("Escape")
     page.locator('ul[aria-label="Results"] .picture').nth(0).focus()
 
 
@@ -258,7 +256,7 @@ def teach(page: Any, served: Served, judged: int = 6) -> None:
     page.goto(f"{served.base}/teach")
     page.wait_for_selector(".upcoming img")
     for number in range(judged):
-        page.keyboard.press("y" if number % 3 == 0 else "n")
+        page.keyboard.press("r" if number % 3 == 0 else "n")
         page.wait_for_timeout(150)
 
 

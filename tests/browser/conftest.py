@@ -219,6 +219,23 @@ def settled(page, changed=None) -> None:
             page.wait_for_timeout(50)
 
 
+def marked(page, feedback: str) -> None:
+    """Wait until the strip counts this feedback, and the answer shown is made of it."""
+    page.locator(".feedback", has_text=feedback).wait_for()
+    page.wait_for_selector('.results[aria-busy="false"]')
+
+
+def menu(page) -> None:
+    """Open what lies behind the three dots."""
+    page.get_by_role("button", name="More", exact=True).click()
+
+
+def drawer(page):
+    """Open the drawer with filters, order and what ranks."""
+    page.get_by_role("button", name="Filters").click()
+    return page.locator(".drawer")
+
+
 def violations(page) -> list[str]:
     """What axe finds that is serious or critical."""
     # Through the debugger, because the page's policy rightly lets no script in.

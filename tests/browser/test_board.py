@@ -9,7 +9,7 @@ import pytest
 
 from experiments.board_person import number, seen_part
 from likewise.datasets import swatches
-from tests.browser.conftest import PATIENCE, Held, violations
+from tests.browser.conftest import PATIENCE, Held, drawer, menu, violations
 
 LOST = ("ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY", "Failed to load resource", "net::ERR")
 TRUTH = swatches(80, size=96, seed=3).truth
@@ -107,8 +107,8 @@ def ranked(page, *items: int) -> None:
 def test_a_search_begins_with_the_closest_of_the_representatives(page, served):
     visit(page, served)
     page.wait_for_selector(".gallery .picture img")
-    page.get_by_label("Pictures on a board").select_option("20")
-    page.locator(".gallery .picture").nth(2).click()
+    page.get_by_label("Photos on a board").select_option("20")
+    page.get_by_role("button", name="Closest: ").nth(2).click()
     wait_round(page, 2)
     page.wait_for_selector(".piece.query img")
     assert page.locator(".piece:not(.query)").count() == 20
@@ -117,12 +117,12 @@ def test_a_search_begins_with_the_closest_of_the_representatives(page, served):
     assert page.locator(".rounds li").count() == 2
 
 
-def test_a_random_hundred_and_another_and_words_and_an_own_picture(page, served):
+def test_another_sample_and_another_and_words_and_an_own_picture(page, served):
     visit(page, served)
-    page.get_by_role("button", name="A random hundred").click()
+    page.get_by_role("button", name="Another sample").click()
     wait_round(page, 1)
     assert page.locator(".gallery .picture").count() == 80  # all there are
-    page.get_by_role("button", name="Another hundred").click()
+    page.get_by_role("button", name="Another sample").click()
     page.wait_for_selector("text=Every item has been shown")
     page.goto(f"{served.base}/target")
     page.get_by_label("Begin with words").fill("swatch")
@@ -130,7 +130,7 @@ def test_a_random_hundred_and_another_and_words_and_an_own_picture(page, served)
     page.wait_for_selector(".gallery .picture img")
     page.goto(f"{served.base}/target")
     page.wait_for_selector(".gallery .picture img")
-    page.set_input_files('input[type="file"]', served.folder / "swatch-0007.jpg")
+    page.set_input_files('.begin input[type="file"]', served.folder / "swatch-0007.jpg")
     page.wait_for_selector("img.piece.own")
     page.wait_for_selector(".piece img")
     assert page.locator(".piece.own").count() == 1
@@ -238,7 +238,7 @@ def test_a_search_by_keys_alone_ends_with_found_it(page, served):
     page.wait_for_selector(".gallery .picture img")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
+    page.keyboard.press("q")
     wait_round(page, 2)
     page.wait_for_selector(".piece.query")
     page.keyboard.press("ArrowRight")  # to the board
@@ -260,6 +260,12 @@ def test_a_search_by_keys_alone_ends_with_found_it(page, served):
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
+    page.wait_for_selector(".viewer .zoom .whole")  # the end is the photo, large
+    box = page.locator(".viewer .zoom .whole").bounding_box()
+    assert max(box["width"], box["height"]) >= 600
+    told = page.locator(".viewer aside").inner_text()
+    assert "Download" in told
+    page.keyboard.press("Escape")
     page.wait_for_selector("text=Nobody learns from this search")
     assert page.get_by_role("heading", name="Found in 3 rounds").count() == 1
     number_of = int(page.url.partition("session=")[2].partition("&")[0])
@@ -447,7 +453,7 @@ def test_a_picture_deleted_meanwhile_leaves_the_board(page, fresh):
     name = next(p["name"] for p in board["pictures"] if p["item"] == a)
     os.remove(fresh.folder / name)
     fresh.api("/jobs", {"kind": "index"})
-    page.wait_for_selector("text=1 picture of this board is no longer in the collection")
+    page.wait_for_selector("text=1 photo of this board is no longer in the collection")
     assert piece(page, a).count() == 0
     ranked(page, b)
     page.get_by_role("button", name="Next round").click()
@@ -474,6 +480,8 @@ def test_the_end_asks_whether_others_may_learn(page, served):
     page.locator(".piece:not(.query)").first.focus()
     page.keyboard.press("i")
     page.get_by_role("button", name="Yes, it may").click()
+    page.wait_for_selector(".viewer[open]")
+    page.go_back()
     page.wait_for_selector("text=Others may learn from this search")
     assert served.api("/judgements")["counting"] == judged + 1
     assert stored(served, board)["outcome"]["kept"]
@@ -560,7 +568,8 @@ def test_results_as_a_board_begin_a_search_by_a_drag(page, served):
     page.goto(f"{served.base}/results?like=5&fold=0&token={served.token}")
     page.wait_for_selector(".card img")
     open_before = len(served.api("/sessions?limit=200")["sessions"])
-    page.get_by_role("button", name="Board", exact=True).click()
+    drawer(page).get_by_role("button", name="Board", exact=True).click()
+    page.locator(".drawer").get_by_label("Close").click()
     page.wait_for_selector(".piece.query img")
     assert "view=board" in page.url
     assert len(served.api("/sessions?limit=200")["sessions"]) == open_before
@@ -588,8 +597,10 @@ def test_the_screens_are_accessible(page, served):
     page.keyboard.press("d")
     still(page)
     assert violations(page) == []
+    menu(page)
     page.get_by_role("button", name="Colours", exact=False).click()
     page.get_by_role("button", name="Colours", exact=False).click()  # dark
+    page.keyboard.press("Escape")
     page.wait_for_timeout(300)
     assert violations(page) == []
     page.get_by_role("button", name="As a list").click()

@@ -59,12 +59,12 @@ def test_pictures_are_seen_when_read_and_found_after_fifty(page, coming):
     read = page.get_by_role("list", name="Photos just read")
     read.locator("img").first.wait_for()
     health = page.locator(".health")
-    assert "0 pictures can be found" not in health.inner_text()
+    assert "0 photos can be found" not in health.inner_text()
     assert "searching begins in a moment" in health.inner_text()
     assert not client.get("/api/v1/status").json()["findable"]
     assert violations(page) == []
     gate.up_to(70)
-    page.get_by_text(re.compile(r"[567]\d pictures can be found")).wait_for()
+    page.get_by_text(re.compile(r"[567]\d photos can be found")).wait_for()
     assert client.get("/api/v1/jobs").json()[0]["state"] == "running"
     newest = client.get("/api/v1/arrivals?count=3").json()["items"]
     assert [i["item"] for i in newest] == sorted((i["item"] for i in newest), reverse=True)
@@ -72,7 +72,7 @@ def test_pictures_are_seen_when_read_and_found_after_fifty(page, coming):
     assert len(found.json()["results"]) == 5
     assert found.json()["degraded"] == ""
     gate.up_to(1000)
-    page.wait_for_selector("text=90 pictures can be found", timeout=PATIENCE)
+    page.wait_for_selector("text=90 photos can be found", timeout=PATIENCE)
     page.get_by_role("list", name="A sample of your photos").locator("img").first.wait_for()
 
 
@@ -133,7 +133,7 @@ def test_the_map_fills_its_box_and_islands_have_names(page, fresh):
     page.goto(fresh.address)
     page.goto(f"{fresh.base}/?view=map")
     page.wait_for_selector('.map-host[data-pictures="true"]')
-    page.get_by_text("80 of 80 pictures in view").wait_for()
+    page.get_by_text("80 of 80 photos in view").wait_for()
     box = page.locator(".map-host").bounding_box()
     assert box["width"] > 1.5 * box["height"]
     about = fresh.api("/map")

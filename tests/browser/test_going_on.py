@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tests.browser.conftest import PATIENCE, Held, order, results, settled
+from tests.browser.conftest import PATIENCE, Held, marked, order, results, settled
 
 LOST = ("ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY", "Failed to load resource", "net::ERR")
 
@@ -19,11 +19,11 @@ def test_a_killed_server_is_announced_and_queued_marks_are_sent_once(page, fresh
     page.wait_for_selector(".banner", timeout=PATIENCE)
     page.locator(".card .yes").nth(7).click()
     page.locator(".card .no").nth(3).click()
-    page.wait_for_selector("text=2 judgements will be sent")
+    page.wait_for_selector("text=2 marks will be sent")
     fresh.start()
     page.wait_for_selector(".banner", state="detached", timeout=PATIENCE)
     settled(page, before)
-    page.wait_for_selector("text=shaped by 2 marks")
+    marked(page, "1 ✓ 1 ✗")
     assert fresh.api("/judgements")["counting"] == 2
     page.reload()
     page.wait_for_selector(".card.right")
@@ -38,7 +38,7 @@ def test_a_mark_made_while_the_server_is_away_survives_a_reload_of_the_page(page
     results(page, fresh, "like=6&fold=0")
     fresh.kill()
     page.locator(".card .yes").nth(2).click()
-    page.wait_for_selector("text=1 judgement will be sent")
+    page.wait_for_selector("text=1 mark will be sent")
     fresh.start()
     page.route("**/api/v1/events", lambda route: None)  # no news: the page knows by itself
     marks = Held(page, "**/api/v1/judgements")  # sent after the search
@@ -97,7 +97,7 @@ def test_new_pictures_come_in_as_a_job_with_progress(page, fresh):
     page.wait_for_selector(".job.done", timeout=4 * PATIENCE)
     assert "150 new pictures" in page.locator(".job.done").inner_text()
     page.goto(fresh.address)
-    page.wait_for_selector("text=230 pictures can be found")
+    page.wait_for_selector("text=230 photos can be found")
 
 
 def test_a_job_cancelled_half_way_keeps_what_was_done(page, fresh):
@@ -136,7 +136,7 @@ def test_an_empty_collection_says_what_to_do(page, tmp_path):
     served = Served(folder).start()
     try:
         page.goto(served.address)
-        page.wait_for_selector("text=No pictures yet")
+        page.wait_for_selector("text=No photos yet")
         page.goto(f"{served.base}/teach")
         page.wait_for_selector("text=Nothing to teach yet")
         page.goto(f"{served.base}/jobs")

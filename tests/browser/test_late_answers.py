@@ -92,7 +92,7 @@ def next_round(page, served) -> None:
 
 def first_board(page, served) -> None:
     visit(page, served)
-    page.locator(".gallery .picture").nth(2).click()
+    page.get_by_role("button", name="Closest: ").nth(2).click()
 
 
 def search_left_open(page, served) -> None:
@@ -110,7 +110,7 @@ def results_as_a_board(page, served) -> None:
 def next_query(page, served) -> None:
     page.goto(f"{served.base}/teach?item=5&token={served.token}")
     page.wait_for_selector(".candidate img")
-    page.get_by_role("button", name="Next query").click()
+    page.get_by_role("button", name="Another photo").click()
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_older_news_do_not_replace_newer_ones_in_a_list(page, served):
     page.wait_for_selector(".candidate img")
     lists.wait()
     page.keyboard.press("y")
-    page.locator("summary", has_text="What was said (1)").wait_for()
+    page.locator("summary", has_text="Your feedback (1)").wait_for()
     lists.let_go()
-    assert page.locator("summary", has_text="What was said (1)").count() == 1
+    assert page.locator("summary", has_text="Your feedback (1)").count() == 1
 
 
 def test_a_state_asked_for_before_the_news_is_asked_for_again(page, served):
@@ -156,7 +156,7 @@ def test_a_state_asked_for_before_the_news_is_asked_for_again(page, served):
     page.locator(".job.done", has_text="1 new picture").wait_for()
     states.let_go()
     page.locator("header .brand").click()
-    page.wait_for_selector(f"text={findable + 1} pictures can be found")
+    page.wait_for_selector(f"text={findable + 1} photos can be found")
 
 
 def test_a_map_that_is_drawn_before_the_answer_comes_is_not_waited_for(page, served):

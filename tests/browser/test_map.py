@@ -30,7 +30,7 @@ def the_map(page, served, faults):
 def ready(page) -> None:
     """The map shows pictures and the list of what is in view is there."""
     page.wait_for_selector(f"{HOST}[data-pictures]", timeout=2 * PATIENCE)
-    page.wait_for_selector('ul[aria-label="Pictures in view"] .card')
+    page.wait_for_selector('ul[aria-label="Photos in view"] .card')
 
 
 def fact(page, name: str) -> str:
@@ -94,7 +94,7 @@ def test_the_map_shows_every_picture_of_the_collection(the_map):
     assert fact(the_map, "painter") == "webgl"
     wait_in_view(the_map, lambda n: n == 80)
     assert int(fact(the_map, "shown")) > 20
-    assert the_map.locator('ul[aria-label="Pictures in view"] .card').count() == 24
+    assert the_map.locator('ul[aria-label="Photos in view"] .card').count() == 24
 
 
 def test_zooming_shows_more_and_the_address_keeps_where_one_is(the_map):
@@ -136,7 +136,7 @@ def test_dragging_moves_the_map_and_selects_nothing(the_map):
     assert "/results" not in the_map.url
 
 
-def test_a_click_searches_for_the_picture(the_map):
+def test_a_click_opens_the_picture(the_map):
     box = the_map.locator(HOST).bounding_box()
     name = the_map.evaluate(
         """async () => {
@@ -152,8 +152,10 @@ def test_a_click_searches_for_the_picture(the_map):
     )
     item, dx, dy = name
     the_map.mouse.click(box["x"] + box["width"] / 2 + dx, box["y"] + box["height"] / 2 + dy)
+    the_map.wait_for_url(f"**show={int(item)}")
+    the_map.wait_for_selector(".viewer .zoom img")
+    the_map.get_by_role("button", name="Similar", exact=True).click()
     the_map.wait_for_url(f"**/results?like={int(item)}")
-    the_map.wait_for_selector('ul[aria-label="Results"] .card')
 
 
 def test_the_lasso_selects_what_is_inside_also_what_is_hidden(the_map):
@@ -175,7 +177,7 @@ def test_the_lasso_selects_what_is_inside_also_what_is_hidden(the_map):
 def test_the_map_and_the_list_share_one_selection(the_map, served):
     the_map.get_by_role("button", name="Select all in view").click()
     assert chosen(the_map) == 80
-    listed = the_map.locator('ul[aria-label="Pictures in view"] .card')
+    listed = the_map.locator('ul[aria-label="Photos in view"] .card')
     assert the_map.locator(".card.picked").count() == listed.count()
     the_map.locator(".card .picture").first.click(modifiers=["Control"])
     assert chosen(the_map) == 79
@@ -286,4 +288,4 @@ def test_the_map_is_drawn_anew_when_pictures_came_in(page, fresh, faults):
     ready(page)
     swatches(20, size=96, seed=11).write(fresh.folder / "more", jobs=1)
     fresh.api("/jobs", {"kind": "index"})
-    page.wait_for_selector("text=100 of 100 pictures in view", timeout=4 * PATIENCE)
+    page.wait_for_selector("text=100 of 100 photos in view", timeout=4 * PATIENCE)

@@ -110,7 +110,7 @@ def test_regressions_and_gains_are_rows_of_pictures(models, school):
     assert first.locator(".order").first.locator("li").count() == 8
     assert first.locator(".order li.right").count() >= 1
     first.locator("figure .picture").click()
-    models.wait_for_selector(".viewer .frame img")
+    models.wait_for_selector(".viewer .zoom img")
 
 
 def test_activate_and_roll_back(models, school):

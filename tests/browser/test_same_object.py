@@ -10,7 +10,15 @@ from PIL import Image
 
 import likewise
 from likewise.datasets import swatches
-from tests.browser.conftest import PATIENCE, Served, order, results, settled, violations
+from tests.browser.conftest import (
+    PATIENCE,
+    Served,
+    drawer,
+    order,
+    results,
+    settled,
+    violations,
+)
 
 OBJECTS, VIEWS = 6, 3
 
@@ -47,7 +55,7 @@ def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
     page.wait_for_selector(".card img")
     item = objects.api("/items?limit=1")["items"][0]
     looks = results(page, objects, f"like={item['item']}")
-    switch = page.get_by_role("checkbox", name="same object")
+    switch = drawer(page).get_by_role("checkbox", name="same object")
     switch.click()
     assert not switch.is_checked()
     assert "same=1" not in page.url
@@ -55,6 +63,7 @@ def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
     wait_for_objects(objects)
     page.reload()
     page.wait_for_selector('ul[aria-label="Results"] .card img')
+    drawer(page)
     switch.check()
     page.wait_for_url("**same=1**")
     settled(page, changed=looks)
@@ -68,6 +77,7 @@ def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
     page.reload()
     page.wait_for_selector('ul[aria-label="Results"] .card img')
     page.wait_for_selector('.results[aria-busy="false"]')
+    drawer(page)
     assert switch.is_checked()
     by_object = order(page)
     switch.uncheck()

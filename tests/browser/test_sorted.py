@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.conftest import order, results, settled, violations
+from tests.browser.conftest import drawer, marked, order, results, settled, violations
 
 LIKE = "like=5&fold=0"
 
@@ -36,16 +36,16 @@ def picked(page) -> set[str]:
 def test_sorted_shows_the_ranked_results_in_another_order(signed_in, served):
     page = signed_in
     ranked = results(page, served, f"{LIKE}&k=79")
-    page.get_by_role("button", name="Sorted").click()
+    drawer(page).get_by_role("button", name="Sorted").click()
     page.wait_for_url("**view=sorted**")
     page.wait_for_selector(".sorted .tile img")
-    assert "79 results" in page.locator(".rests").inner_text()
+    assert "79 photos" in page.locator(".strip").inner_text()
     assert sorted(sorted_tiles(page)) == sorted(ranked)
     assert sorted_tiles(page) != ranked
     page.reload()
     page.wait_for_selector(".sorted .tile img")
-    page.get_by_role("button", name="Ranked").click()
-    page.wait_for_selector('ul.grid[aria-label="Results"] .card')
+    drawer(page).get_by_role("button", name="Ranked").click()
+    page.wait_for_selector('ul.rows[aria-label="Results"] .card')
 
 
 def test_the_grid_has_no_holes(signed_in, served):
@@ -66,15 +66,16 @@ def test_selecting_works_as_in_the_grid_and_stays_when_the_view_changes(signed_i
     page = signed_in
     open_sorted(page, served)
     tiles = page.locator(".sorted .picture")
-    tiles.nth(2).click()
+    tiles.nth(2).click(modifiers=["Control"])
     assert picked(page) == {sorted_tiles(page)[2]}
     tiles.nth(5).click(modifiers=["Shift"])
     assert picked(page) == set(sorted_tiles(page)[2:6])
     tiles.nth(3).click(modifiers=["Control"])
     chosen = picked(page)
     assert len(chosen) == 3
-    assert "3 pictures selected" in page.locator(".selection-bar").inner_text()
-    page.get_by_role("button", name="Ranked").click()
+    assert "3 photos selected" in page.locator(".selection-bar").inner_text()
+    drawer(page).get_by_role("button", name="Ranked").click()
+    page.locator(".drawer").get_by_label("Close").click()
     page.wait_for_selector(".card.picked")
     settled(page)
     shown = set(order(page))
@@ -91,12 +92,13 @@ def test_keyboard_moves_selects_and_marks(signed_in, served):
     for key in ("ArrowRight", "ArrowDown", "ArrowUp", "x"):
         page.keyboard.press(key)
     assert picked(page) == {names[1]}
-    page.get_by_role("button", name="View", exact=True).click()
-    page.wait_for_selector(".viewer .frame img")
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.wait_for_selector(".viewer .zoom img")
     page.keyboard.press("Escape")
+    page.wait_for_selector(".viewer[open]", state="detached")
     page.keyboard.press("r")
     page.wait_for_selector(".tile.right")
-    page.wait_for_selector("text=shaped by 1 mark")
+    marked(page, "1 ✓")
     page.keyboard.press("u")
     page.wait_for_selector(".tile.right", state="detached")
 

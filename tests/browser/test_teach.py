@@ -42,21 +42,21 @@ def wait_for_tally(page, served, count: int) -> None:
 def test_arriving_chooses_a_reference_query(teach):
     assert "item=" in teach.url
     assert teach.locator(".upcoming li").count() == 20
-    assert "Candidate 1 of 20" in teach.locator(".candidate").inner_text()
+    assert "Photo 1 of 20" in teach.locator(".candidate").inner_text()
 
 
 def test_keyboard_only(teach, served):
     before = tally(served)
-    for key in ("y", "n", "s", "ArrowRight", "ArrowLeft", "ArrowDown", "y"):
+    for key in ("r", "n", "s", "y", "n", "ArrowRight", "r"):
         teach.keyboard.press(key)
-    assert "Candidate 8 of 20" in teach.locator(".candidate").inner_text()
+    assert "Photo 8 of 20" in teach.locator(".candidate").inner_text()
     wait_for_tally(teach, served, before + 5)
     assert teach.locator(".upcoming li.right").count() == 3
     assert teach.locator(".upcoming li.wrong").count() == 2
     here = teach.url
     teach.keyboard.press("Enter")
     teach.wait_for_url(lambda url: url != here)
-    teach.wait_for_selector("text=Candidate 1 of 20")
+    teach.wait_for_selector("text=Photo 1 of 20")
     assert "2 queries" not in here
 
 
@@ -66,10 +66,10 @@ def test_undo_goes_back_to_the_candidate(teach, served):
     teach.keyboard.press("n")
     wait_for_tally(teach, served, before + 2)
     teach.keyboard.press("u")
-    teach.wait_for_selector("text=Candidate 2 of 20")
+    teach.wait_for_selector("text=Photo 2 of 20")
     wait_for_tally(teach, served, before + 1)
     teach.keyboard.press("u")
-    teach.wait_for_selector("text=Candidate 1 of 20")
+    teach.wait_for_selector("text=Photo 1 of 20")
     wait_for_tally(teach, served, before)
 
 
@@ -80,7 +80,7 @@ def test_a_mark_taken_back_before_its_answer_came_does_not_count(teach, served):
     teach.keyboard.press("y")
     wait_for_tally(teach, served, before + 1)
     teach.keyboard.press("u")
-    teach.wait_for_selector("text=Candidate 1 of 20")
+    teach.wait_for_selector("text=Photo 1 of 20")
     for route, answer in held:
         route.fulfill(response=answer)
     wait_for_tally(teach, served, before)
@@ -90,13 +90,13 @@ def test_a_mark_that_waits_for_the_server_and_is_taken_back_never_counts(page, f
     faults.allowed = ("ERR_", "Failed to load resource")
     page.goto(fresh.address)
     page.goto(f"{fresh.base}/teach")
-    page.wait_for_selector("text=Candidate 1 of")
+    page.wait_for_selector("text=Photo 1 of")
     fresh.kill()
     page.wait_for_selector(".banner")
     page.keyboard.press("y")
-    page.wait_for_selector("text=1 judgement will be sent")
+    page.wait_for_selector("text=1 mark will be sent")
     page.keyboard.press("u")
-    page.wait_for_selector("text=1 judgement will be sent", state="detached")
+    page.wait_for_selector("text=1 mark will be sent", state="detached")
     page.keyboard.press("n")
     fresh.start()
     page.wait_for_selector(".banner", state="detached")
@@ -118,7 +118,7 @@ def test_buttons_do_the_same_as_keys(teach, served):
     teach.locator(".candidate .yes").click()
     teach.locator(".candidate .no").click()
     teach.get_by_role("button", name="Skip").click()
-    teach.wait_for_selector("text=Candidate 4 of 20")
+    teach.wait_for_selector("text=Photo 4 of 20")
     wait_for_tally(teach, served, before + 2)
 
 
@@ -157,22 +157,22 @@ def test_teach_learn_guard_activate_and_roll_back(page, school):
     assert len(set(taught)) == 20
 
     verdict = learn(page)
-    if "let it pass" not in verdict:  # the guard wants more queries than a short sitting gives
-        assert "more" in verdict
+    if "Ready" not in verdict:  # the guard wants more queries than a short sitting gives
+        assert "not clearly better" in verdict
         teach_by_truth(served, motif, set(taught))
         verdict = learn(page)
     page.wait_for_selector(".verdict.passed")
 
     query = fresh_query(served, motif)
-    page.get_by_role("button", name="Activate it").click()
-    page.wait_for_selector("text=It is active")
-    learned = results(page, served, f"like={query}&fold=0")
+    page.get_by_role("button", name="Use it").click()
+    page.wait_for_selector("text=In use")
+    learned = results(page, served, f"like={query}&fold=0&details=1")
     assert "model plain" not in page.locator(".rests").inner_text()
     plain = results(page, served, f"like={query}&fold=0&model=plain")
     assert learned != plain
     page.goto(f"{served.base}/teach")
-    page.get_by_role("button", name="Roll back").click()
-    page.wait_for_selector("text=Searches are ranked by plain similarity")
+    page.get_by_role("button", name="Go back to before").click()
+    page.wait_for_selector("text=without anything learned")
     results(page, served, f"like={query}&fold=0")
     settled(page)
     assert order(page) == plain
@@ -180,15 +180,15 @@ def test_teach_learn_guard_activate_and_roll_back(page, school):
 
 def teach_one(page, motif: dict[str, str]) -> str:
     """Ten marks by keys for the reference query at hand, then on to the next; gives the query."""
-    page.wait_for_selector("text=Candidate 1 of 20")
+    page.wait_for_selector("text=Photo 1 of 20")
     address = page.url
     item = int(address.rpartition("=")[2])
     name = page.evaluate("i => fetch(`/api/v1/items/${i}`).then(r => r.json())", item)["name"]
     for number in range(1, 11):
-        page.wait_for_selector(f"text=Candidate {number} of 20")
+        page.wait_for_selector(f"text=Photo {number} of 20")
         shown = page.locator(".candidate img").get_attribute("alt")
         page.keyboard.press("y" if motif[shown] == motif[name] else "n")
-    page.wait_for_selector("text=Candidate 11 of 20")
+    page.wait_for_selector("text=Photo 11 of 20")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != address)
     return name

@@ -7,7 +7,7 @@ import { begin } from "/static/lib/news.js";
 import { flush } from "/static/lib/outbox.js";
 import { selectNone } from "/static/lib/selection.js";
 import { takeDropsAndPastes } from "/static/lib/upload.js";
-import { Header, Banner } from "/static/parts/header.js";
+import { Banner, Header, Tabs } from "/static/parts/header.js";
 import { Toasts } from "/static/parts/toasts.js";
 import { Help } from "/static/parts/help.js";
 import { Coach } from "/static/parts/coach.js";
@@ -22,36 +22,38 @@ import { Jobs } from "/static/screens/jobs.js";
 // A further screen is one line here, one in the header, and one in the server's list.
 const SCREENS = {
   "/": ["likewise", Home],
-  "/results": ["Results · likewise", Results],
-  "/target": ["Target · likewise", Target],
+  "/results": ["Photos · likewise", Results],
+  "/target": ["Find one · likewise", Target],
   "/teach": ["Teach · likewise", Teach],
   "/models": ["Models · likewise", Models],
   "/jobs": ["Jobs and problems · likewise", Jobs],
 };
 
 const NOWHERE = ["Nothing here · likewise", () => html`<div class="empty"><h1>There is nothing at this address</h1>
-  <p><${Link} to="/">Home<//> shows the collection and searches it.</p></div>`];
+  <p><${Link} to="/">Home<//> shows your photos and searches them.</p></div>`];
 
 function App() {
   const { path, params } = useSignal(route);
+  const large = params.has("show"); // a photo is open over everything
   const [title, Screen] = SCREENS[path] || NOWHERE;
   useLayoutEffect(() => { document.title = title; selectNone(); }, [path]);
   useKeys([
     { keys: ["?"], shown: "?", says: "this list of keys", run: () => { helpOpen.value = true; } },
     { keys: ["/"], shown: "/", says: "to the search box", run: () => document.querySelector("#words")?.focus() },
     { keys: ["h"], shown: "H", says: "home", run: () => go("/") },
-    { keys: ["b"], shown: "B", says: "target: search with a board", run: () => go("/target") },
+    { keys: ["b"], shown: "B", says: "find one photo that you have in mind", run: () => go("/target") },
     { keys: ["t"], shown: "T", says: "teach", run: () => go("/teach") },
     { keys: ["o"], shown: "O", says: "models", run: () => go("/models") },
     { keys: ["j"], shown: "J", says: "jobs and problems", run: () => go("/jobs") },
   ]);
   return html`
-    <a class="skip" href="#main">Skip to the pictures</a>
-    <${Header} path=${path} />
+    <a class="skip" href="#main">Skip to the photos</a>
+    <${Header} path=${path} params=${params} inert=${large} />
     <${Banner} /><${Coach} path=${path} />
-    <main id="main" tabindex="-1"><${Screen} params=${params} key=${path} /></main>
+    <main id="main" tabindex="-1" inert=${large}><${Screen} params=${params} key=${path} /></main>
+    <${Tabs} path=${path} params=${params} inert=${large} />
     <${Viewer} /><${Help} /><${Toasts} />
-    <div class="drop-here" aria-hidden="true">Drop the picture to search with it</div>`;
+    <div class="drop-here" aria-hidden="true">Drop the photo to search with it</div>`;
 }
 
 takeDropsAndPastes();

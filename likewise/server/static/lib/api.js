@@ -27,8 +27,9 @@ export async function call(path, { method, body, raw, key, abort } = {}) {
       credentials: "same-origin",
     });
   } catch (error) {
-    if (error.name !== "AbortError") connection.value = "lost";
-    throw error;
+    if (error.name === "AbortError") throw error;
+    connection.value = "lost";
+    throw new Error("The server does not answer; the page tries again.");
   }
   connection.value = answer.status === 401 ? "out" : "up";
   if (!answer.ok) {

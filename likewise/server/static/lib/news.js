@@ -63,8 +63,8 @@ function take(job) {
 function announce({ model, task }) {
   const [plain, taught] = {
     text: ["Words are looked up as they are written now.", `Model ${model} reads words now.`],
-    objects: ["Same-object search counts shared words now.", `Model ${model} finds the same object now.`],
-  }[task] || ["Searches are ranked by plain similarity now.", `Model ${model} ranks searches now.`];
+    objects: ["The same object is found without anything learned now.", `Model ${model} finds the same object now.`],
+  }[task] || ["Searches go without anything learned now.", `Model ${model} ranks searches now.`];
   say(model === null ? plain : taught);
 }
 

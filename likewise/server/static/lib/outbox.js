@@ -111,9 +111,14 @@ export const deliver = (path, body) => put(path, body).settled;
 export async function undoLast() {
   const record = undoable.pop();
   if (!record) {
-    say("There is nothing to undo in this tab; older judgements are listed under Teach.");
+    say("There is nothing to undo in this tab; all your feedback is listed under Teach.");
     return null;
   }
+  await withdraw(record);
+  return record.entry.body;
+}
+
+async function withdraw(record) {
   if (record.made) {
     for (const number of record.made) await undo(number);
   } else {
@@ -123,7 +128,16 @@ export async function undoLast() {
       flush();
     } else erase(entry.key);
   }
-  return record.entry.body;
+}
+
+// Take back what was said of an item for a query: what the server has of it, and what is on its way there.
+export async function takeBack(query, item, records) {
+  const same = ({ entry: { body } }) => body.items.length === 1 && body.items[0] === item && JSON.stringify(body.query) === JSON.stringify(query);
+  for (const record of undoable.filter((r) => !r.made && same(r))) {
+    undoable.splice(undoable.indexOf(record), 1);
+    await withdraw(record);
+  }
+  await Promise.all(records.map(undo));
 }
 
 export function undo(number) {

@@ -22,6 +22,9 @@ const written = (e) => {
 // Sorted by the eye, many are still easy to look through.
 const usual = (view) => (view === "sorted" ? 200 : 60);
 
+const FILTERS = ["folder", "since", "until", "kind"];
+export const filtersOf = (query) => [...query.tags, ...FILTERS.map((name) => query[name]).filter(Boolean)].length;
+
 export function fromParams(params) {
   const examples = [
     ...params.getAll("like").map((t) => example(t, 1)),
@@ -32,6 +35,11 @@ export function fromParams(params) {
     examples,
     tags: params.getAll("tag"),
     folder: params.get("folder") || "",
+    since: params.get("since") || "",
+    until: params.get("until") || "",
+    kind: params.get("kind") || "",
+    order: params.get("order") || "",
+    details: params.get("details") === "1",
     model: params.get("model") || "",
     compare: params.get("compare") || "",
     fold: params.get("fold") !== "0",
@@ -46,12 +54,15 @@ export function toParams(query) {
   if (query.text) params.set("text", query.text);
   for (const e of query.examples) params.append(e.weight > 0 ? "like" : "not", written(e));
   for (const tag of query.tags || []) params.append("tag", tag);
-  for (const name of ["folder", "model", "compare", "view"]) if (query[name]) params.set(name, query[name]);
+  for (const name of [...FILTERS, "order", "model", "compare", "view"]) if (query[name]) params.set(name, query[name]);
   if (query.fold === false) params.set("fold", "0");
   if (query.same) params.set("same", "1");
+  if (query.details) params.set("details", "1");
   if (query.k && query.k !== usual(query.view)) params.set("k", query.k);
   return params;
 }
+
+export const markOf = (r) => (r.mark === null || r.mark === undefined ? "" : r.mark > 0 ? "right" : "wrong");
 
 // First results of a same-object search whose geometry is checked.
 const CHECKED = 20;
@@ -65,13 +76,17 @@ export const canJudge = (query) => query.text.trim() || query.examples.some((e) 
 // What judgements are about: the pictures and words, and what is searched.
 export const asked = (query) => ({ text: query.text, examples: query.examples, line: query.same ? "objects" : "look" });
 
-export const request = (query, model) => ({
+// Before: as if nothing had been said of any photo for this search.
+export const request = (query, model, before = false) => ({
   ...asked(query),
+  ...(before && { marks: false }),
   k: query.k,
   model: model || null,
   fold: query.fold && !query.same, // views of one object are what is wanted
   check: query.same ? Math.min(query.k || CHECKED, CHECKED) : 0,
-  filter: { tags: query.tags, folder: query.folder || null },
+  filter: {
+    tags: query.tags, folder: query.folder || null, since: query.since || null, until: query.until || null, formats: query.kind ? [query.kind] : [],
+  },
 });
 
 export const sameExample = (a, b) => written({ ...a, weight: 1 }) === written({ ...b, weight: 1 });

@@ -14,17 +14,49 @@ export function address(path, params) {
 }
 
 export function go(path, params, { replace = false } = {}) {
+  // The same screen shown a little otherwise: the photo that is open stays open.
+  const open = new URLSearchParams(location.search).get("show");
+  if (replace && open && path === location.pathname && !params?.has("show")) {
+    params = new URLSearchParams(params || "");
+    params.set("show", open);
+  }
   const to = address(path, params);
   if (to === location.pathname + location.search) return;
-  history[replace ? "replaceState" : "pushState"](null, "", to);
+  history[replace ? "replaceState" : "pushState"](replace ? history.state : null, "", to);
   route.value = read();
   if (!replace) scrollTo(0, 0);
 }
 
+// The photo that is open is part of the address too: Back closes it, and the list stays where it was.
+export function showLarge(name) {
+  const params = new URLSearchParams(location.search);
+  const before = params.get("show");
+  if (before === name) return;
+  params.set("show", name);
+  history[before ? "replaceState" : "pushState"](before ? history.state : { opened: true }, "", address(location.pathname, params));
+  route.value = read();
+}
+
+export function closeLarge() {
+  if (!route.value.params.has("show")) return;
+  if (history.state?.opened) { history.back(); return; }
+  const params = new URLSearchParams(location.search);
+  params.delete("show");
+  history.replaceState(null, "", address(location.pathname, params));
+  route.value = read();
+}
+
 // Whether the person is still where this was asked: who went elsewhere is not fetched back by a late answer.
 export function staying() {
-  const from = route.value;
-  return () => route.value === from;
+  const { path, params } = route.value;
+  const from = { path, params: without(params) };
+  return () => route.value.path === from.path && without(route.value.params) === from.params;
+}
+
+function without(params) {
+  const rest = new URLSearchParams(params);
+  rest.delete("show");
+  return rest.toString();
 }
 
 // A link that stays on the page; with ctrl or the middle button it opens a tab as links do.

@@ -5,7 +5,7 @@ import { call, newKey } from "/static/lib/api.js";
 import { after } from "/static/lib/board.js";
 import { sessionNews, ticks } from "/static/lib/news.js";
 import { deliver, person } from "/static/lib/outbox.js";
-import { go } from "/static/lib/router.js";
+import { go, showLarge } from "/static/lib/router.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { rememberThumbnails } from "/static/parts/thumbnail.js";
 
@@ -139,7 +139,8 @@ export function useRound(session, round) {
   const end = async (keep) => {
     const found = latest.current.draft.target;
     const answer = await change("end", { found, keep, person: person.value });
-    if (answer && keep) say(answer.judgements ? "Thank you: later searches and models may learn from it." : "Thank you. There was no order to learn from.");
+    if (answer && found) showLarge(String(found)); // the end of a search is the photo, large
+    if (answer && keep) say(answer.judgements ? "Thank you: later searches may learn from it." : "Thank you. There was no order to learn from.");
   };
   return { board, error, busy, elsewhere, act, goTo, end, next: () => change("next"), hundred: () => change("hundred"), undo: () => change("undo") };
 }

@@ -11,7 +11,7 @@ export async function searchByFile(file) {
     say("That file is larger than 32 MiB, the most that is taken; make it smaller.", { bad: true });
     return;
   }
-  const working = say("Looking at your picture …", { lasting: 0 });
+  const working = say("Looking at your photo …", { lasting: 0 });
   try {
     const found = await call("/uploads", { raw: file });
     go("/results", toParams(likeUpload(found.upload)));

@@ -6,11 +6,12 @@ import { ticks } from "/static/lib/news.js";
 import { isEmpty, request, toParams } from "/static/lib/query.js";
 import { rememberThumbnails } from "/static/parts/thumbnail.js";
 
-export function useAnswer(query, model, wanted = true) {
+// before: as it would be without the marks of this search.
+export function useAnswer(query, model, wanted = true, before = false) {
   const [state, setState] = useState({ answer: null, error: null, loading: true });
   const [again, setAgain] = useState(0);
   const changed = [useSignal(ticks.collection), useSignal(ticks.judgements), useSignal(ticks.model)].join();
-  const name = toParams(query).toString();
+  const name = toParams({ ...query, details: false, order: "", k: 0 }).toString(); // what is asked, however much of it
   useLayoutEffect(() => {
     if (!wanted || isEmpty(query)) {
       setState({ answer: null, error: null, loading: false });
@@ -18,11 +19,11 @@ export function useAnswer(query, model, wanted = true) {
     }
     setState((before) => ({ ...before, loading: true }));
     const take = (answer) => {
-      rememberThumbnails(answer.results);
-      setState({ answer, error: null, loading: false });
+      rememberThumbnails([...answer.results, ...answer.feedback]);
+      setState({ answer: { ...answer, name }, error: null, loading: false });
     };
     const fail = (error) => setState((before) => ({ ...before, error, loading: false }));
-    return ask("/search", take, fail, { body: request(query, model) });
-  }, [name, model, wanted, again, changed]);
+    return ask("/search", take, fail, { body: request(query, model, before) });
+  }, [name, query.k, model, wanted, before, again, changed]);
   return { ...state, refresh: () => setAgain((n) => n + 1) };
 }

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { after, distance, nth, nudged, order, standing, towards } from "/static/lib/board.js";
 import { plural } from "/static/lib/format.js";
-import { useKeys } from "/static/lib/keys.js";
+import { KEY, arrows, useKeys } from "/static/lib/keys.js";
 import { pick, selectAll, selectNone, selected } from "/static/lib/selection.js";
 import { Board } from "/static/parts/board.js";
 import { BoardList } from "/static/parts/board-list.js";
@@ -39,7 +39,7 @@ export function Arena({ board, act, open, canEnd = true, asList, children }) {
   const centred = board.has_centre || draft.query !== null;
   const list = useNarrow() || asList;
 
-  const names = (ps) => (ps.length === 1 ? ps[0].name : plural(ps.length, "picture"));
+  const names = (ps) => (ps.length === 1 ? ps[0].name : plural(ps.length, "photo"));
   const tell = (step, ps, what) => { setSpoken(`${names(ps)}: ${what}.`); return act(step); };
   const place = (ps, way) => {
     const places = {};
@@ -58,7 +58,7 @@ export function Arena({ board, act, open, canEnd = true, asList, children }) {
   const acts = {
     closer: centred ? (ps) => place(ps, -1) : null,
     farther: centred ? (ps) => place(ps, 1) : null,
-    query: (ps) => { selectNone(); tell({ kind: "query", items: [ps[0].item] }, [ps[0]], "the query now"); },
+    query: (ps) => { selectNone(); tell({ kind: "query", items: [ps[0].item] }, [ps[0]], "what you search from now"); },
     pin: simple("pin", "pinned"),
     unpin: simple("unpin", "not pinned any more"),
     discard: centred ? simple("discard", "discarded") : null,
@@ -84,24 +84,21 @@ export function Arena({ board, act, open, canEnd = true, asList, children }) {
   const key = (keys, shown, says, name, off) => ({ keys, shown, says, off: off || !acts[name], run: () => acts[name](targets(piece)) });
   const pinned = piece && draft.pinned.includes(piece.item);
   useKeys([
-    { keys: ["ArrowRight"], shown: "arrows", says: "to another picture", run: step([1, 0]) },
-    { keys: ["ArrowLeft"], run: step([-1, 0]) },
-    { keys: ["ArrowDown"], run: step([0, 1]) },
-    { keys: ["ArrowUp"], run: step([0, -1]) },
-    key(["c", "+"], "C", "closer to the query", "closer", !movable),
-    key(["f", "-"], "F", "farther from the query", "farther", !movable),
-    key(["q"], "Q", "search from this picture", "query", !movable),
-    key(["p"], "P", "pin the picture, or not", pinned ? "unpin" : "pin", !movable),
+    ...arrows({ right: step([1, 0]), left: step([-1, 0]), down: step([0, 1]), up: step([0, -1]) }),
+    key(["c", "+"], "C", "closer to what you look for", "closer", !movable),
+    key(["f", "-"], "F", "farther from what you look for", "farther", !movable),
+    key(["q"], "Q", "search from this photo", "query", !movable),
+    key(["p"], "P", "pin the photo, or not", pinned ? "unpin" : "pin", !movable),
     key(["d"], "D", "discard: farther than all that were moved", "discard", !movable),
-    key(["n"], "N", "not this: out of the way, without judging it", "aside", !movable),
-    key(["z"], "Z", "put the picture back", "restore", !movable),
+    key(["n"], "N", "wrong: out of the way, and it says nothing", "aside", !movable),
+    key(["z"], "Z", "put the photo back", "restore", !movable),
     key(["i"], "I", "this is it: found", "found", !piece),
-    key(["v"], "V", "view large", "open", !piece),
-    { keys: ["x"], shown: "X", says: "select the picture, or not", off: !movable, run: () => pick(at, [], { ctrl: true }) },
-    { keys: ["a"], shown: "A", says: "select all", run: () => selectAll(items(pieces.filter((p) => !p.centre))) },
-    { keys: ["Escape"], shown: "Esc", says: "select none", run: selectNone },
+    key(KEY.open.keys, KEY.open.shown, KEY.open.says, "open", !piece),
+    { ...KEY.select, off: !movable, run: () => pick(at, [], { ctrl: true }) },
+    { ...KEY.all, run: () => selectAll(items(pieces.filter((p) => !p.centre))) },
+    { ...KEY.none, run: selectNone },
   ]);
-  const label = `Board: ${plural(pieces.length, "picture")}${centred ? ", the nearest to the query in the middle" : ""}`;
+  const label = `Board: ${plural(pieces.length, "photo")}${centred ? ", the nearest in the middle" : ""}`;
   const shared = { pieces, draft, at, setAt, label };
   const own = !board.query && board.has_centre && draft.query === null;
   return html`<div class=${`arena ${list ? "listed" : ""}`} ref=${self}>
@@ -124,11 +121,15 @@ export function Arena({ board, act, open, canEnd = true, asList, children }) {
   </div>`;
 }
 
-// A query that is no item of the collection: a picture that was brought, a part, or several.
+// What is searched with, where it is no photo of the board: one that was brought, a part, or up to three.
 function Own({ origin, side }) {
-  const first = (origin.examples || []).find((e) => (e.weight ?? 1) > 0) || {};
-  const src = useThumbnail(first);
+  const wanted = (origin.examples || []).filter((e) => (e.weight ?? 1) > 0).slice(0, 3);
+  return wanted.map((e, at) => html`<${OwnPicture} key=${at} e=${e} side=${side} shift=${at - (wanted.length - 1) / 2} />`);
+}
+
+function OwnPicture({ e, side, shift }) {
+  const src = useThumbnail(e);
   if (!src) return null;
-  const style = side ? { width: `${112 * side}%` } : null;
-  return html`<img class=${side ? "piece query own" : "own-row"} style=${style} src=${src} alt="the picture you search with" />`;
+  const style = side ? { width: `${112 * side}%`, left: `${50 + 60 * shift * side}%`, top: "50%" } : null;
+  return html`<img class=${side ? "piece query own" : "own-row"} style=${style} src=${src} alt="the photo you search with" />`;
 }

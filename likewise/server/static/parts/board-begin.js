@@ -1,4 +1,4 @@
-// The start of a target search: representatives, a random hundred, words, an own picture; and
+// The start of a target search: a sample of the photos, another one, words, an own photo; and
 // the searches that were left open.
 import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
@@ -46,38 +46,38 @@ export function Begin() {
     const chosen = event.target.files[0];
     event.target.value = "";
     if (!chosen) return;
-    const working = say("Looking at your picture …", { lasting: 0 });
+    const working = say("Looking at your photo …", { lasting: 0 });
     try {
       const { upload } = await call("/uploads", { raw: chosen });
       await start({ query: { examples: [{ upload }] } });
     } catch (error) { complain(error); } finally { unsay(working); }
   };
   if (at && !at.findable) {
-    return html`<section class="target"><h1>Target</h1><div class="empty"><h2>Nothing to search yet</h2>
-      <p>Index some pictures first; look for new ones under <${Link} to="/jobs">Jobs<//>.</p></div></section>`;
+    return html`<section class="target"><h1>Find one</h1><div class="empty"><h2>Nothing to search yet</h2>
+      <p>Put some photos in first; look for new ones under <${Link} to="/jobs">Jobs<//>.</p></div></section>`;
   }
   return html`<section class="target begin">
-    <h1>Find one picture that you have in mind</h1>
-    <p class="soft hint">Choose the picture below that is closest to it. Then arrange a few pictures by how near they
-      are, and the next board follows.</p>
+    <h1>Find one photo that you have in mind</h1>
+    <p class="soft hint">Point at the photo below that is closest to it and press Closest. Then arrange a few photos by how
+      near they are, and the next board follows.</p>
     <div class="tools">
-      <button disabled=${busy} onClick=${() => start({ begin: "random" })}>A random hundred</button>
+      <button disabled=${busy} onClick=${() => start({ begin: "random" })}>Another sample</button>
       <form class="search" onSubmit=${words}><input name="text" type="search" aria-label="Begin with words" placeholder="Begin with words" maxlength="2000" autocomplete="off" />
         <button disabled=${busy}>Begin</button></form>
-      <button disabled=${busy} onClick=${() => file.current.click()}>Begin with a picture …</button>
+      <button disabled=${busy} onClick=${() => file.current.click()}>Begin with a photo …</button>
       <input ref=${file} type="file" accept="image/*" hidden aria-hidden="true" tabindex="-1" onChange=${own} />
-      <label>Pictures on a board <select value=${shown} onChange=${(e) => setShown(Number(e.target.value))}>
+      <label>Photos on a board <select value=${shown} onChange=${(e) => setShown(Number(e.target.value))}>
         ${SIZES.map((n) => html`<option key=${n} value=${n}>${n}</option>`)}</select></label>
     </div>
     <${Open} />
     <h2>Which is closest to the one you look for?</h2>
-    <${Gallery} pictures=${pictures} busy=${busy} label="Pictures that stand for the collection"
+    <${Gallery} pictures=${pictures} busy=${busy} label="A sample of your photos"
       choose=${(p) => start({ first, choose: p.item })} found=${(p) => start({ first }, { kind: "found", items: [p.item] })} />
   </section>`;
 }
 
 const began = ({ origin }) =>
-  origin.text ? `“${origin.text}”` : origin.examples?.length ? "a picture" : origin.begin === "random" ? "a random hundred" : origin.listed ? "chosen pictures" : "representatives";
+  origin.text ? `“${origin.text}”` : origin.examples?.length ? "a photo" : origin.begin === "random" ? "another sample" : origin.listed ? "chosen photos" : "a sample of your photos";
 
 function Open() {
   const [list, setList] = useState([]);

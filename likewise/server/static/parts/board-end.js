@@ -5,6 +5,7 @@ import { likeItem, toParams } from "/static/lib/query.js";
 import { Link } from "/static/lib/router.js";
 import { Dialog } from "/static/parts/dialog.js";
 import { useThumbnail } from "/static/parts/thumbnail.js";
+import { view } from "/static/parts/viewer.js";
 
 export function EndQuestion({ board, busy, end, goOn }) {
   const { ending, target } = board.draft;
@@ -12,7 +13,7 @@ export function EndQuestion({ board, busy, end, goOn }) {
   return html`<${Dialog} open=${open} onClose=${() => open && goOn()} label="The end of the search" class="ending">
     <h2>${ending === "found" ? `Found in ${plural(board.depth + 1, "round")}` : "Giving up"}</h2>
     ${target && html`<${Small} item=${target} />`}
-    <p>May this search teach others? Its order of pictures would become judgements like any other, and later
+    <p>May this search teach others? Its order of photos would become feedback like any other, and later
       searches would begin from what it learned. It stays on this machine either way.</p>
     <p class="buttons big">
       <button class="main" disabled=${busy} onClick=${() => end(true)}>Yes, it may</button>
@@ -29,12 +30,13 @@ export function Ended({ board }) {
     <p class="soft">${board.outcome.kept ? "Others may learn from this search." : "Nobody learns from this search."}</p>
     <p class="buttons">
       <${Link} class="button main" to="/target">Another search<//>
-      ${found && html`<${Link} class="button" to="/results" params=${toParams(likeItem(found))}>More like it<//>`}
+      ${found && html`<button onClick=${() => view({ item: found })}>Open it</button>
+        <${Link} class="button" to="/results" params=${toParams(likeItem(found))}>Similar<//>`}
       <a class="button" href=${`/api/v1/steps.csv?session=${board.session}`} download>Times as CSV</a></p></div>
   </section>`;
 }
 
 function Small({ item }) {
   const src = useThumbnail({ item });
-  return src ? html`<img class="end-picture" src=${src} alt="the picture that was looked for" />` : null;
+  return src ? html`<img class="end-picture" src=${src} alt="the photo that was looked for" />` : null;
 }

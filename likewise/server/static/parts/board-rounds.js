@@ -16,8 +16,8 @@ export function Rounds({ rounds, current, goTo }) {
     const branched = r.parent && rounds[place - 1]?.round !== r.parent;
     const name = `Round ${r.depth + 1}${branched ? `, from round ${depth.get(r.parent) + 1}` : ""}`;
     return html`<li key=${r.round} class=${`${trail.has(r.round) ? "trail" : ""} ${branched ? "branched" : ""}`}>
-      <button aria-current=${r.round === current ? "step" : null} aria-label=${`${name}: ${plural(r.shown, "picture")}`} title=${name} onClick=${() => goTo(r.round)}>
-        ${r.thumbnail ? html`<img src=${r.thumbnail} alt="" />` : html`<span class="nothing">${r.shown}</span>`}
+      <button aria-current=${r.round === current ? "step" : null} aria-label=${`${name}: ${plural(r.shown, "photo")}`} title=${name} onClick=${() => goTo(r.round)}>
+        ${r.thumbnail ? html`<img src=${r.thumbnail} alt="" />` : html`<span class="nothing"></span>`}
         <span class="round-number">${branched ? `${depth.get(r.parent) + 1}↳` : ""}${r.depth + 1}</span></button></li>`;
   })}</ol></nav>`;
 }

@@ -4,26 +4,27 @@ import { html } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { nth, offBoard, order } from "/static/lib/board.js";
 import { plural } from "/static/lib/format.js";
+import { lookName, shares as inWords } from "/static/lib/words.js";
 import { selected } from "/static/lib/selection.js";
 
 export function AtHand({ piece, draft, acts, targets }) {
   const chosen = useSignal(selected);
-  if (!piece) return html`<div class="at-hand-panel soft">Choose a picture: click it, or move to it with the arrows.</div>`;
+  if (!piece) return html`<div class="at-hand-panel soft">Choose a photo: point at it, or move to it with the arrows.</div>`;
   const many = targets(piece).length;
   const rank = order(draft).indexOf(piece.item) + 1;
   const pinned = draft.pinned.includes(piece.item);
   const button = (name, text, key, kind = "") => acts[name] && html`<button class=${kind} onClick=${() => acts[name](targets(piece))}>${text} <kbd>${key}</kbd></button>`;
-  return html`<div class="at-hand-panel" role="group" aria-label="The picture at hand">
+  return html`<div class="at-hand-panel" role="group" aria-label="The photo at hand">
     ${piece.thumbnail && html`<img src=${piece.thumbnail} alt="" />`}
-    <p><b>${many > 1 && chosen.has(piece.item) ? `${plural(many, "picture")} selected` : piece.name}</b><br />
-      <span class="soft">${piece.centre ? "The query" : rank ? `${nth(rank)} nearest of ${plural(Object.keys(draft.moved).length, "moved picture")}` : "Not moved: it says nothing yet"}</span></p>
+    <p><b>${many > 1 && chosen.has(piece.item) ? `${plural(many, "photo")} selected` : piece.name}</b><br />
+      <span class="soft">${piece.centre ? "What you search from" : rank ? `${nth(rank)} nearest of ${plural(Object.keys(draft.moved).length, "moved photo")}` : "Not moved: it says nothing yet"}</span></p>
     <div class="buttons">
       ${!piece.centre && html`${button("closer", "Closer", "C")}${button("farther", "Farther", "F")}
         ${button("query", "Search from this", "Q")}
         ${pinned ? button("unpin", "Unpin", "P") : button("pin", "Pin", "P")}
         ${button("discard", "Discard", "D")}${button("aside", "Not this", "N")}
         ${rank > 0 && button("restore", "Put back", "Z")}`}
-      ${button("open", "View", "V")}${button("found", "★ Found it", "I", "yes")}
+      ${button("open", "Open", "V")}${button("found", "This is it", "I", "yes")}
     </div></div>`;
 }
 
@@ -48,8 +49,8 @@ export function Favours({ shares, words }) {
   const blocks = Object.entries(shares).filter(([name]) => whole.has(name));
   return html`<section class="favours" aria-label="What counts now">
     <h3>What counts now</h3>
-    <div class="favours-bar" role="img" aria-label=${words}>${blocks.map(([name, share], n) => html`
-      <span key=${name} class=${`block b${n % 6}`} style=${{ width: `${100 * share}%` }} title=${`${name} ${whole.get(name)}`}></span>`)}</div>
-    <ul class="favours-names">${blocks.map(([name], n) => html`<li key=${name}><span class=${`dot b${n % 6}`}></span>${name} <b class="number">${whole.get(name)}</b></li>`)}</ul>
+    <div class="favours-bar" role="img" aria-label=${inWords(words)}>${blocks.map(([name, share], n) => html`
+      <span key=${name} class=${`block b${n % 6}`} style=${{ width: `${100 * share}%` }} title=${`${lookName(name)} ${whole.get(name)}`}></span>`)}</div>
+    <ul class="favours-names">${blocks.map(([name], n) => html`<li key=${name}><span class=${`dot b${n % 6}`}></span>${lookName(name)} <b class="number">${whole.get(name)}</b></li>`)}</ul>
   </section>`;
 }

@@ -31,6 +31,6 @@ export function BoardView({ query, results, open }) {
   };
   return html`<${Arena} board=${board} act=${act} open=${open} canEnd=${false}>
     <p class="soft">${board.has_centre
-      ? "Drag pictures closer or farther: that begins a search for the one you have in mind, from here."
-      : "Press Q on the picture that is closest to what you want: that begins a search from here."}</p><//>`;
+      ? "Drag photos closer or farther: that begins a search for the one you have in mind, from here."
+      : "Press Q on the photo that is closest to what you want: that begins a search from here."}</p><//>`;
 }

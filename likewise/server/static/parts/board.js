@@ -17,6 +17,10 @@ export function Board({ pieces, draft, side, at, setAt, move, open, label }) {
   const chosen = useSignal(selected);
   const free = pieces.filter((p) => !p.centre).map((p) => p.item);
 
+  const choose = (event, p) => {
+    const [shift, ctrl] = [event.shiftKey, event.ctrlKey || event.metaKey];
+    if (shift || ctrl) { if (!p.centre) pick(p.item, free, { shift, ctrl }); } else open(p);
+  };
   const point = (event) => {
     const frame = box.current.getBoundingClientRect();
     return [(event.clientX - frame.left) / frame.width, (event.clientY - frame.top) / frame.height];
@@ -70,8 +74,8 @@ export function Board({ pieces, draft, side, at, setAt, move, open, label }) {
     </svg>
     ${pieces.map((p) => html`<${Piece} key=${p.item} p=${p} side=${side} place=${drag?.items.includes(p.item) ? dropped(p) : p.place}
       held=${!!drag?.items.includes(p.item)} rank=${ranks.indexOf(p.item) + 1} of=${ranks.length} pinned=${draft.pinned.includes(p.item)}
-      picked=${chosen.has(p.item)} current=${p.item === at} onFocus=${() => setAt(p.item)} onOpen=${() => open(p)}
-      onPick=${(event) => { setAt(p.item); if (!p.centre) pick(p.item, free, { shift: event.shiftKey, ctrl: event.ctrlKey || event.metaKey }); }} />`)}
+      picked=${chosen.has(p.item)} current=${p.item === at} onFocus=${() => setAt(p.item)}
+      onPick=${(event) => { setAt(p.item); choose(event, p); }} />`)}
   </div>`;
 }
 
@@ -81,11 +85,11 @@ function swallow(event) {
 }
 
 export const said = (p, rank, of, pinned) =>
-  [p.name, p.centre && "the query", rank > 0 && `${nth(rank)} nearest of ${of} moved`, pinned && "pinned"].filter(Boolean).join(", ");
+  [p.name, p.centre && "what you search from", rank > 0 && `${nth(rank)} nearest of ${of} moved`, pinned && "pinned"].filter(Boolean).join(", ");
 
 const percent = (x) => `${(100 * x).toFixed(3)}%`;
 
-function Piece({ p, side, place, held, rank, of, pinned, picked, current, onFocus, onOpen, onPick }) {
+function Piece({ p, side, place, held, rank, of, pinned, picked, current, onFocus, onPick }) {
   const self = useRef(null);
   // A piece that is new fades in; one that was there glides to its place (see board.css).
   useLayoutEffect(() => { if (current && document.activeElement === document.body) self.current.focus({ preventScroll: true }); }, [current]);
@@ -93,7 +97,7 @@ function Piece({ p, side, place, held, rank, of, pinned, picked, current, onFocu
   return html`<button ref=${self} class=${`piece ${kind}`} data-item=${p.item} tabindex=${current ? 0 : -1} title=${p.name}
       style=${{ left: percent(place[0]), top: percent(place[1]), width: percent(p.centre ? 1.12 * side : side) }}
       aria-label=${said(p, rank, of, pinned)} aria-pressed=${p.centre ? null : picked ? "true" : "false"}
-      onFocus=${onFocus} onClick=${onPick} onDblClick=${onOpen}>
+      onFocus=${onFocus} onClick=${onPick}>
     ${p.thumbnail ? html`<img src=${p.thumbnail} alt="" draggable=${false} />` : html`<span class="nothing">…</span>`}
     ${rank > 0 && html`<span class="rank" aria-hidden="true">${rank}</span>`}
     ${pinned && html`<svg class="pin" viewBox="0 0 20 20" aria-hidden="true"><path d="M7 2h6l-1 6 3 3v1H5v-1l3-3z M9.3 12h1.4v6l-.7 1-.7-1z" /></svg>`}

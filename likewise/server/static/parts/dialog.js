@@ -1,15 +1,16 @@
-// A modal dialog of the browser's own: it keeps the focus inside and gives it back.
+// A dialog of the browser's own: it gives the focus back.  A modal one also keeps it inside; one that is not
+// lets notices stand above it.
 import { html, useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
 
-export function Dialog({ open, onClose, label, children, ...rest }) {
+export function Dialog({ open, onClose, label, modal = true, children, ...rest }) {
   const self = useRef(null);
   // At once, not after the paint: an Escape that follows on the heels must find it open.
   useLayoutEffect(() => {
     const dialog = self.current;
-    if (open && !dialog.open) dialog.showModal();
+    if (open && !dialog.open) dialog[modal ? "showModal" : "show"]();
     if (!open && dialog.open) dialog.close();
   }, [open]);
-  const outside = (event) => { if (event.target === self.current) onClose(); };
+  const outside = (event) => { if (modal && event.target === self.current) onClose(); };
   // The state first, then the dialog.  By itself the browser closes it and tells a moment later;
   // what is pressed in between would meet a state that still says open.
   const escape = (event) => {

@@ -1,4 +1,4 @@
-// What was said: the latest judgements, each with its undo.
+// Your feedback: the latest of it, each with its undo.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { useAsk } from "/static/lib/api.js";
@@ -16,12 +16,12 @@ export function History() {
     ask(`/judgements?limit=20&cursor=${cursor}`, (found) => setPage({ ...found, records: [...before, ...found.records] }));
   useEffect(() => { load(0, []); }, [changed]);
   if (!page.records.length) return null;
-  return html`<details class="history"><summary>What was said (${count(page.counting)})</summary>
+  return html`<details class="history"><summary>Your feedback (${count(page.counting)})</summary>
     <ul>${page.records.map((r) => html`<${Said} key=${r.id} r=${r} />`)}</ul>
     ${page.next && html`<button onClick=${() => load(page.next, page.records)}>Older ones</button>`}</details>`;
 }
 
-const VERBS = { click: "chosen for", ordering: "put in order for" };
+const VERBS = { click: "opened for", ordering: "put in order for" };
 
 function Said({ r }) {
   const verb = VERBS[r.kind] || (r.value > 0 ? "right for" : "wrong for");

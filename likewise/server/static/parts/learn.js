@@ -4,7 +4,9 @@ import { useSignal } from "/static/lib/signal.js";
 import { ask, call, newKey } from "/static/lib/api.js";
 import { jobs, status, ticks } from "/static/lib/news.js";
 import { person } from "/static/lib/outbox.js";
-import { complain } from "/static/lib/toasts.js";
+import { Link } from "/static/lib/router.js";
+import { complain, say } from "/static/lib/toasts.js";
+import { verdict } from "/static/lib/words.js";
 import { Progress } from "/static/parts/progress.js";
 
 const post = (path, body) => call(path, { body: { person: person.value, ...body }, key: newKey() });
@@ -16,6 +18,13 @@ function useMethods(choose) {
   return methods;
 }
 
+// Learning twice from the same feedback would make the same model twice.
+async function nothingNew() {
+  const [models, log] = await Promise.all([call("/models"), call("/judgements?limit=1&undone=true")]).catch(() => [[], null]);
+  const last = models.find((m) => m.task === "look" && !m.card.imported);
+  return !!last && last.made > (log.records[0]?.time ?? 0);
+}
+
 export function Learn({ ready = true, choose = false }) {
   const latest = useSignal(jobs).find((job) => job.kind === "learn");
   const busy = latest?.state === "running";
@@ -25,6 +34,10 @@ export function Learn({ ready = true, choose = false }) {
   const [settings, setSettings] = useState({});
   const method = methods.find((m) => m.name === name) || methods[0];
   const learn = () => post("/models/learn", { activate: false, settings, ...(method && { method: method.name }) }).catch(complain);
+  const press = async () => {
+    if (choose || !await nothingNew()) learn();
+    else say("You gave no feedback since this was learned last; the same would come of it.", { action: "Learn anyway", run: learn, lasting: 15000 });
+  };
   const pick = (event) => { setName(event.target.value); setSettings({}); };
   return html`<section class="learn" aria-label="Learning">
     <h2>${choose ? "Learn" : "Learning"}</h2>
@@ -32,14 +45,14 @@ export function Learn({ ready = true, choose = false }) {
       ${choose && html`<label>What <select value=${method?.name} onChange=${pick}>
         ${methods.map((m) => html`<option key=${m.name} value=${m.name} disabled=${m.line === "objects" && !objects}>${m.title}</option>`)}
       </select></label>`}
-      <button class="main" disabled=${!ready || busy} onClick=${learn}>Learn now</button>
+      <button class="main" disabled=${!ready || busy} onClick=${press}>Learn now</button>
       ${!choose && html`<${Active} />`}</p>
     ${method && html`<p class="soft">${method.help}</p>
       <details key=${method.name}><summary>Settings</summary><dl class="facts">${method.settings.map((one) => html`<${Setting} key=${one.name} one=${one}
         set=${(value) => setSettings(({ [one.name]: _, ...rest }) => (value === undefined ? rest : { ...rest, [one.name]: value }))} />`)}</dl></details>`}
-    ${!ready && html`<p class="soft">Mark some candidates first; both right and wrong ones teach.</p>`}
+    ${!ready && html`<p class="soft">Mark some photos first; both right and wrong ones teach.</p>`}
     ${busy && html`<${Progress} job=${latest} />`}
-    ${latest && !busy && html`<${Verdict} key=${latest.id} job=${latest} />`}
+    ${latest && !busy && html`<${Verdict} key=${latest.id} job=${latest} brief=${!choose} />`}
   </section>`;
 }
 
@@ -53,12 +66,13 @@ function Setting({ one, set }) {
   const shown = { true: "yes", false: "no", null: "none" }[one.default] || one.default;
   return html`<div><dt><label for=${`set-${one.name}`}>${one.name}</label></dt><dd>
     ${options.length ? html`<select id=${`set-${one.name}`} onChange=${change}><option value="">${shown} (default)</option>
-        ${[...options, ...(one.optional ? ["none"] : [])].map((o) => html`<option key=${o}>${o}</option>`)}</select>`
+        ${[...options, ...(one.optional ? ["none"] : [])].map((o) => html`<option key=${o} value=${o}>${o}</option>`)}</select>`
       : html`<input id=${`set-${one.name}`} placeholder=${shown} size="8" autocomplete="off" onChange=${change} />`}
     <span class="soft"> ${one.help}</span></dd></div>`;
 }
 
-function Verdict({ job }) {
+// In brief for whoever teaches; with the numbers among the models.
+function Verdict({ job, brief }) {
   const [model, setModel] = useState(null);
   const changed = useSignal(ticks.model);
   useEffect(() => (job.model ? ask(`/models/${job.model}`, setModel) : undefined), [job.model, changed]);
@@ -66,10 +80,10 @@ function Verdict({ job }) {
     post(`/models/${model.id}/activate`, {}).catch(complain);
   const guard = model?.card.guard;
   return html`<div class=${`verdict ${guard?.passed ? "passed" : ""}`} role="status">
-    ${model && html`<b>Model ${model.id} ${model.name}: ${guard?.passed ? "the guard let it pass" : "the guard keeps it back"}.</b>`}
-    <p>${guard?.sentence || job.message}</p>
-    ${guard?.passed && !model.active && html`<button class="main" onClick=${activate}>Activate it</button>`}
-    ${model?.active && html`<span class="soft">It is active.</span>`}
+    ${model && html`<b>${brief ? verdict(model) : `Model ${model.id} ${model.name}: ${guard?.passed ? "the guard let it pass" : "the guard keeps it back"}.`}</b>`}
+    ${brief && model ? html`<p><${Link} to="/models" params=${new URLSearchParams({ model: model.id })}>The numbers<//></p>` : html`<p>${guard?.sentence || job.message}</p>`}
+    ${guard?.passed && !model.active && html`<button class="main" onClick=${activate}>Use it</button>`}
+    ${model?.active && !brief && html`<span class="soft">It is active.</span>`}
   </div>`;
 }
 
@@ -78,7 +92,7 @@ function Active() {
   const changed = useSignal(ticks.model);
   useEffect(() => ask("/models", (all) => setActive(all.find((m) => m.active && m.task === "look") || null)), [changed]);
   const back = () => post("/models/rollback", {}).catch(complain);
-  if (!active) return html`<span class="soft">Searches are ranked by plain similarity.</span>`;
-  return html`<span>Searches are ranked by <b>model ${active.id} ${active.name}</b>.</span>
-    <button onClick=${back}>Roll back</button>`;
+  if (!active) return html`<span class="soft">Your searches go without anything learned so far.</span>`;
+  return html`<span>Your searches use <b>what was learned</b> (model ${active.id}).</span>
+    <button onClick=${back}>Go back to before</button>`;
 }

@@ -1,5 +1,5 @@
 // The map: the whole collection as pictures, the similar near each other.  Drag to move, zoom to
-// see more, click to search, draw around some to select them.  Below it a list of what is in view
+// see more, click to open one, draw around some to select them.  Below it a list of what is in view
 // says and does the same for whoever uses keys or has the page read to them.
 import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
@@ -13,6 +13,7 @@ import { Grid } from "/static/parts/grid.js";
 import { MapView } from "/static/parts/map-view.js";
 import { Progress } from "/static/parts/progress.js";
 import { rememberThumbnails } from "/static/parts/thumbnail.js";
+import { useShelf } from "/static/parts/viewer.js";
 
 const LISTED = 24;
 
@@ -68,7 +69,7 @@ function Map_({ data, acts, at, moved }) {
   latest.current = { acts, moved };
   useEffect(() => {
     view.current = new MapView(host.current, data, at, {
-      click: (i, more) => (more ? toggle(data.ids[i]) : latest.current.acts.more({ item: data.ids[i] })),
+      click: (i, more) => (more ? toggle(data.ids[i]) : latest.current.acts.open({ item: data.ids[i] })),
       drawn: (line, more) => choose(data.inside(line), more),
       settled: (where, box) => { setInView(data.within(box)); latest.current.moved(where); },
     });
@@ -85,12 +86,12 @@ function Map_({ data, acts, at, moved }) {
       ${say("+", () => view.current.zoom(2), "Nearer")} ${say("−", () => view.current.zoom(0.5), "Farther")}
       <button onClick=${() => view.current.whole()}>Whole map</button>
       <button aria-pressed=${lasso ? "true" : "false"} onClick=${() => setLasso(!lasso)}
-        title="Draw around pictures to select them (or hold shift and drag)">◌ Lasso</button>
+        title="Draw around photos to select them (or hold shift and drag)">◌ Lasso</button>
       <button onClick=${() => choose(inView, false)} disabled=${!inView.length}>Select all in view</button>
-      <span class="soft" role="status">${count(inView.length)} of ${plural(data.count, "picture")} in view</span>
+      <span class="soft" role="status">${count(inView.length)} of ${plural(data.count, "photo")} in view</span>
     </div>
     <div ref=${host} class=${`map-host ${lasso ? "lasso" : ""}`} tabindex="0" role="group"
-      aria-label="Map of the collection: arrows move it, plus and minus zoom, 0 shows all. The pictures in view are listed below."
+      aria-label="Map of the collection: arrows move it, plus and minus zoom, 0 shows all. The photos in view are listed below."
       onKeyDown=${(event) => view.current.key(event)}><svg aria-hidden="true"><polygon /></svg>
       <div class="map-names" aria-hidden="true">${data.about.names.map(({ text }, at) => html`<span key=${at} hidden>${text}</span>`)}</div></div>
     <${InView} data=${data} inView=${inView} acts=${acts} />
@@ -107,9 +108,10 @@ function InView({ data, inView, acts }) {
     const list = (page) => { rememberThumbnails(page.items); setItems(page.items); };
     return ask("/items/list", list, undefined, { body: { items: wanted } });
   }, [wanted.join()]);
+  useShelf({ items });
   return html`<h2>In view</h2>
-    ${!inView.length && html`<p class="soft">No picture is in view; go farther away or show the whole map.</p>`}
-    <${Grid} results=${items} acts=${acts} label="Pictures in view" />
+    ${!inView.length && html`<p class="soft">No photo is in view; go farther away or show the whole map.</p>`}
+    <${Grid} results=${items} acts=${acts} label="Photos in view" />
     ${inView.length > shown && shown < 1000 && html`<p class="centre">
       <button onClick=${() => setShown(shown + LISTED)}>More of the ${count(inView.length)} in view</button></p>`}`;
 }

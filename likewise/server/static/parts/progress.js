@@ -2,7 +2,7 @@
 import { html } from "/static/vendor/preact-htm.js";
 import { count, duration } from "/static/lib/format.js";
 
-const TITLES = { index: "Indexing pictures", learn: "Learning from judgements", demo: "Drawing and indexing the demo", map: "Drawing the map" };
+const TITLES = { index: "Reading photos", learn: "Learning from your feedback", demo: "Making the demo", map: "Drawing the map" };
 export const title = (job) => TITLES[job.kind] || job.kind;
 
 export function Progress({ job }) {

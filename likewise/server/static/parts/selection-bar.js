@@ -3,12 +3,12 @@ import { html, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { call, newKey } from "/static/lib/api.js";
 import { count, plural } from "/static/lib/format.js";
-import { useKeys } from "/static/lib/keys.js";
+import { KEY, useKeys } from "/static/lib/keys.js";
 import { selectAll, selectNone, selected } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { FocusedInput } from "/static/parts/focused.js";
 
-const MOST = 10000; // pictures that the server tags or exports at a time
+const MOST = 10000; // photos that the server tags or exports at a time
 
 export function SelectionBar({ results, judge, add, open }) {
   const chosen = useSignal(selected);
@@ -16,8 +16,8 @@ export function SelectionBar({ results, judge, add, open }) {
   const order = results.map((r) => r.item);
   const items = order.filter((i) => chosen.has(i));
   useKeys([
-    { keys: ["a"], shown: "A", says: "select all", off: !results.length, run: () => selectAll(order) },
-    { keys: ["Escape"], shown: "Esc", says: "select none", off: !items.length, run: selectNone },
+    { ...KEY.all, off: !results.length, run: () => selectAll(order) },
+    { ...KEY.none, off: !items.length, run: selectNone },
   ]);
   if (!items.length) return null;
   const picked = results.filter((r) => chosen.has(r.item));
@@ -28,7 +28,7 @@ export function SelectionBar({ results, judge, add, open }) {
     setTagging(false);
     try {
       await call("/tags", { body: { items, add: [name] }, key: newKey() });
-      say(`Tagged ${plural(items.length, "picture")} with “${name}”.`, {
+      say(`Tagged ${plural(items.length, "photo")} with “${name}”.`, {
         action: "Undo",
         run: () => call("/tags", { body: { items, remove: [name] }, key: newKey() }).catch(complain),
       });
@@ -43,14 +43,14 @@ export function SelectionBar({ results, judge, add, open }) {
     } catch (error) { complain(error); }
   };
   const many = items.length > MOST;
-  const limit = many ? `At most ${count(MOST)} pictures at a time` : "";
-  return html`<div class="selection-bar" role="toolbar" aria-label="Selected pictures">
-    <b>${plural(items.length, "picture")} selected</b>
-    ${judge && html`<button class="yes" onClick=${() => judge(picked, true)}>✓ Relevant</button>
-      <button class="no" onClick=${() => judge(picked, false)}>✗ Not this</button>`}
-    ${add && html`<button onClick=${() => add(items, 1)} title="Add to the query as wanted">+ More like these</button>
-      <button onClick=${() => add(items, -1)} title="Add to the query as unwanted">− Less like these</button>`}
-    ${open && picked.length === 1 && html`<button onClick=${() => open(picked[0])}>View</button>`}
+  const limit = many ? `At most ${count(MOST)} photos at a time` : "";
+  return html`<div class="selection-bar" role="toolbar" aria-label="Selected photos">
+    <b>${plural(items.length, "photo")} selected</b>
+    ${judge && html`<button class="yes" onClick=${() => judge(picked, true)}>✓ Right</button>
+      <button class="no" onClick=${() => judge(picked, false)}>✗ Wrong</button>`}
+    ${add && html`<button onClick=${() => add(items, 1)} title="Add to the search: like these">+ More like these</button>
+      <button onClick=${() => add(items, -1)} title="Add to the search: not like these">− Less like these</button>`}
+    ${open && picked.length === 1 && html`<button onClick=${() => open(picked[0])}>Open</button>`}
     ${tagging
       ? html`<form onSubmit=${tag}><${FocusedInput} name="tag" aria-label="Tag" maxlength="100" /><button>Tag</button></form>`
       : html`<button disabled=${many} title=${limit} onClick=${() => setTagging(true)}>Tag …</button>`}

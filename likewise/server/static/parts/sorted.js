@@ -4,8 +4,10 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/vend
 import { useSignal } from "/static/lib/signal.js";
 import { ask } from "/static/lib/api.js";
 import { useKeys } from "/static/lib/keys.js";
-import { pick, selected } from "/static/lib/selection.js";
-import { markOf, pictureKeys } from "/static/parts/grid.js";
+import { useBand } from "/static/lib/band.js";
+import { markOf } from "/static/lib/query.js";
+import { selected } from "/static/lib/selection.js";
+import { pictureKeys, pressing } from "/static/parts/grid.js";
 
 const TILE = 76; // pixels that a picture takes, with the gap
 const NARROW = 56;
@@ -20,6 +22,7 @@ export function Sorted({ results, acts, label }) {
   const facts = new Map(results.map((r) => [r.item, r]));
   const cells = rows.flatMap((row, y) => row.map((item, x) => ({ item, x, y }))).filter((c) => facts.has(c.item));
   const order = cells.map((c) => c.item);
+  const band = useBand(list, order);
   const here = cells.find((c) => c.item === at) || cells[0];
   useLayoutEffect(() => {
     if (!wanted.current) return;
@@ -41,18 +44,17 @@ export function Sorted({ results, acts, label }) {
     right: () => move(1, 0), left: () => move(-1, 0), down: () => move(0, 1), up: () => move(0, -1),
   }));
 
-  return html`<ul class="sorted" ref=${list} aria-label=${label} style=${{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}>
+  return html`<ul class="sorted" ref=${list} aria-label=${label} onPointerDown=${band.down} style=${{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}>
     ${cells.map(({ item, x, y }, place) => {
       const r = facts.get(item);
       const marked = markOf(r);
       return html`<li key=${item} class=${`tile ${chosen.has(item) ? "picked" : ""} ${marked}`} style=${{ gridColumn: x + 1, gridRow: y + 1 }}>
         <button class="picture" tabindex=${item === here.item ? 0 : -1} aria-pressed=${chosen.has(item) ? "true" : "false"}
-          onFocus=${() => setAt(item)} onDblClick=${() => acts.open?.(r)} title=${r.name}
-          onClick=${(event) => pick(item, order, { shift: event.shiftKey, ctrl: event.ctrlKey || event.metaKey })}
+          onFocus=${() => setAt(item)} title=${r.name} ...${pressing({ r, order, open: acts.open })}
           aria-label=${`${place + 1}: ${r.name}${marked && `, marked ${marked}`}`}>
-          ${r.thumbnail && html`<img src=${r.thumbnail} alt="" loading="lazy" decoding="async" />`}</button></li>`;
+          ${r.thumbnail && html`<img src=${r.thumbnail} alt="" loading="lazy" decoding="async" draggable=${false} />`}</button></li>`;
     })}
-  </ul>`;
+  </ul>${band.box && html`<div class="band" style=${band.box}></div>`}`;
 }
 
 // As many columns as fit, asked again when the window changes.

@@ -1,4 +1,4 @@
-// Home: a search box, how the collection is, and all of it as a map or by pictures that stand for it.
+// Home: how the collection is, and all of it as a map, or a sample of it.
 import { html, useEffect, useMemo, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { ask } from "/static/lib/api.js";
@@ -10,15 +10,13 @@ import { selectNone } from "/static/lib/selection.js";
 import { Grid } from "/static/parts/grid.js";
 import { CollectionMap } from "/static/parts/map.js";
 import { Progress, title } from "/static/parts/progress.js";
-import { SearchBox } from "/static/parts/search-box.js";
 import { Searches } from "/static/parts/searches.js";
 import { SelectionBar } from "/static/parts/selection-bar.js";
 import { rememberThumbnails } from "/static/parts/thumbnail.js";
-import { view } from "/static/parts/viewer.js";
+import { useShelf, view } from "/static/parts/viewer.js";
 
 const SHOWN = 36;
 const TAKES_IN = ["index", "demo"];
-const MAP_FROM = 200; // a smaller collection is seen sooner without a map
 
 export function Home({ params }) {
   const at = useSignal(status);
@@ -26,32 +24,28 @@ export function Home({ params }) {
   const coming = busy && TAKES_IN.includes(busy.kind) && (busy.total - busy.done) * 2 > (at?.findable || 0);
   const items = useSample(at?.findable || 0, coming);
   const [onMap, setOnMap] = useState(null);
-  const view_ = params.get("view") || (at?.findable >= MAP_FROM ? "map" : "pictures");
+  const view_ = params.get("view") || "pictures";
   const mapped = view_ === "map" && at?.generation > 0 && !coming;
   const acts = {
     more: at?.findable > 0 && ((r) => go("/results", toParams(likeItem(r.item)))),
-    open: (r) => view({ item: r.item }),
+    open: view,
   };
   const add = (chosen, weight) => {
     selectNone();
     go("/results", toParams(chosen.slice(0, 50).reduce((query, item) => withExample(query, { item, weight }), blank)));
   };
-  const show = (next) => { selectNone(); go("/", new URLSearchParams({ view: next }), { replace: true }); };
   const moved = (where) => go("/", new URLSearchParams({ view: "map", at: where }), { replace: true });
   const says = coming ? "Photos just read" : "A sample of your photos";
   const stand = items.length > 0 && html`<h2>${says}</h2><${Grid} results=${items} acts=${acts} label=${says} />`;
+  useShelf(mapped ? null : { items });
   const selectable = useMemo(() => (mapped && onMap ? Array.from(onMap.ids, (item) => ({ item })) : items), [mapped, onMap, items]);
   return html`<section class="home">
-    <h1>Find by words or by picture</h1>
-    <${SearchBox} big=${true} />
-    <p class="soft hint">Drop a picture anywhere, paste one, or pick one below. Then say ✓ or ✗ of what is
-      found: this search gets better at once.</p>
-    ${!coming && html`<${Searches} />`}
+    <h1 class=${mapped ? "sr-only" : ""}>Your photos</h1>
+    ${!mapped && html`<p class="soft hint">Type words above, drop a photo anywhere, or press Similar on one below. Then mark results
+      ✓ or ✗: the search gets better at once.</p>`}
+    ${!coming && !mapped && html`<${Searches} />`}
     ${busy && html`<div class="working"><b>${title(busy)}</b> <${Progress} job=${busy} /></div>`}
     ${at && html`<${Health} at=${at} coming=${coming} />`}
-    ${at?.generation > 0 && !coming && html`<p class="views" role="group" aria-label="View">
-      ${[["map", "Map"], ["pictures", "Pictures"]].map(([name, says]) => html`<button key=${name}
-        aria-pressed=${view_ === name ? "true" : "false"} onClick=${() => show(name)}>${says}</button>`)}</p>`}
     ${mapped
       ? html`<${CollectionMap} acts=${acts} at=${params.get("at")} moved=${moved} known=${setOnMap}>${stand}<//>`
       : stand}
@@ -76,9 +70,9 @@ function useSample(findable, coming) {
 function Health({ at, coming }) {
   const read = at.items.decoded + at.items.embedded + at.items.indexed;
   const parts = [
-    at.findable || !coming ? `${plural(at.findable, "picture")} can be found` : `${plural(read, "picture")} read; searching begins in a moment`,
+    at.findable || !coming ? `${plural(at.findable, "photo")} can be found` : `${plural(read, "photo")} read; searching begins in a moment`,
     !coming && at.waiting > 0 && `${count(at.waiting)} waiting`,
-    at.judgements > 0 && `${count(at.judgements)} times you gave feedback`,
+    at.judgements > 0 && `feedback given ${plural(at.judgements, "time")}`,
   ].filter(Boolean);
   return html`<p class="health" role="status">${parts.join(" · ")}
     ${at.items.problem > 0 && html` · <${Link} to="/jobs">${count(at.items.problem)} unreadable<//>`}
@@ -88,7 +82,7 @@ function Health({ at, coming }) {
 
 function Empty({ at }) {
   return html`<div class="empty">
-    <h2>No pictures yet</h2>
-    <p>Put pictures into the folder <b>${at.name}</b>, then look for new ones under <${Link} to="/jobs">Jobs<//>.</p>
+    <h2>No photos yet</h2>
+    <p>Put photos into the folder <b>${at.name}</b>, then look for new ones under <${Link} to="/jobs">Jobs<//>.</p>
   </div>`;
 }

@@ -15,7 +15,7 @@ export function Jobs() {
   return html`<section class="jobs">
     <h1>Jobs</h1>
     <p class="buttons"><button class="main" onClick=${() => start({ kind: "index" })}>Look for new pictures</button></p>
-    ${list.length === 0 && html`<div class="empty"><p>Nothing is going on. New and changed pictures are
+    ${list.length === 0 && html`<div class="empty"><p>Nothing is going on. New and changed photos are
       taken in when you look for them.</p></div>`}
     <ul class="joblist">${list.map((job) => html`<${Job} key=${job.id} job=${job} />`)}</ul>
     <${Problems} />

@@ -10,7 +10,8 @@ import { Begin } from "/static/parts/board-begin.js";
 import { EndQuestion, Ended } from "/static/parts/board-end.js";
 import { Gallery } from "/static/parts/board-gallery.js";
 import { Rounds } from "/static/parts/board-rounds.js";
-import { view } from "/static/parts/viewer.js";
+import { useShelf, view } from "/static/parts/viewer.js";
+import { shares } from "/static/lib/words.js";
 
 const MANY = 60; // more pictures than that are chosen from, not arranged
 
@@ -18,6 +19,14 @@ export function Target({ params }) {
   const session = Number(params.get("session")) || 0;
   if (!session) return html`<${Begin} />`;
   return html`<${Search} key=${session} session=${session} round=${Number(params.get("round")) || 0} asList=${params.get("list") === "1"} />`;
+}
+
+// What lies around a photo of the board: the others, and what a board does with one.
+function Around({ board, act }) {
+  const open = board.state === "open";
+  useShelf({ items: [...(board.query ? [board.query] : []), ...board.pictures],
+    more: open ? [["Search from this", (p) => act({ kind: "query", items: [p.item] })], ["This is it", (p) => act({ kind: "found", items: [p.item] })]] : [] });
+  return null;
 }
 
 function Search({ session, round, asList }) {
@@ -37,24 +46,25 @@ function Search({ session, round, asList }) {
   const gallery = board.pictures.length > MANY || (!board.has_centre && board.draft.query === null && !narrow && !asList);
   const choose = async (p) => { await act({ kind: "query", items: [p.item] }); next(); };
   const found = (p) => act({ kind: "found", items: [p.item] });
-  const said = Object.keys(board.draft.moved).length + board.draft.discarded.length;
+  const moves = Object.keys(board.draft.moved).length + board.draft.discarded.length;
   const swap = () => go("/target", new URLSearchParams({ session, round: board.round, ...(asList ? {} : { list: 1 }) }), { replace: true });
   const buttons = html`<div class="buttons round-buttons">
     ${!gallery && html`<button class="main" disabled=${busy} onClick=${next}>Next round <kbd>G</kbd></button>`}
     <button disabled=${busy} onClick=${undo}>Undo <kbd>U</kbd></button>
-    <button disabled=${busy} onClick=${search.hundred} title="None of these is anything like it">Another hundred</button>
+    <button disabled=${busy} onClick=${search.hundred} title="None of these is anything like it">Another sample</button>
     <button disabled=${busy} onClick=${() => act({ kind: "give_up" })}>Give up</button>
     ${!narrow && !gallery && html`<button onClick=${swap}>${asList ? "As a board" : "As a list"}</button>`}
   </div>`;
   return html`<section class="target round" aria-busy=${busy}>
-    <h1 class="sr-only">Target search</h1>
+    <h1 class="sr-only">Find one</h1>
     <${Elsewhere} search=${search} session=${session} />
-    <p class="rests" role="status"><b>Round ${board.depth + 1}</b> · ${plural(board.pictures.length, "picture")} · ${count(board.left)} not shown yet · ${board.words}
-      ${notes(board, said).map((line) => html`<br key=${line} /><span class="degraded">${line}</span>`)}</p>
+    <p class="rests" role="status"><b>Round ${board.depth + 1}</b> · ${plural(board.pictures.length, "photo")} · ${count(board.left)} not shown yet · ${shares(board.words)}
+      ${notes(board, moves).map((line) => html`<br key=${line} /><span class="degraded">${line}</span>`)}</p>
     ${board.state !== "open" && html`<${Ended} board=${board} />`}
+    ${!(open && gallery) && html`<${Around} board=${board} act=${act} />`}
     ${open && (gallery
       ? html`<h2>Which is closest to the one you look for?</h2>${buttons}
-        <${Gallery} pictures=${board.pictures} busy=${busy} choose=${choose} found=${found} label="Pictures to begin from" />`
+        <${Gallery} pictures=${board.pictures} busy=${busy} choose=${choose} found=${found} label="Photos to begin from" />`
       : html`<${Arena} board=${board} act=${act} open=${(p) => view({ item: p.item })} asList=${asList}>${buttons}<//>`)}
     <${Rounds} rounds=${board.rounds} current=${board.round} goTo=${search.goTo} />
     <${EndQuestion} board=${board} busy=${busy} end=${search.end} goOn=${undo} />
@@ -63,8 +73,8 @@ function Search({ session, round, asList }) {
 
 function notes(board, said) {
   const all = [...board.notes];
-  if (board.gone) all.push(`${plural(board.gone, "picture")} of this board ${board.gone === 1 ? "is" : "are"} no longer in the collection.`);
-  if (board.state === "open" && said === 1) all.push("One picture alone makes no order; move or discard another one.");
+  if (board.gone) all.push(`${plural(board.gone, "photo")} of this board ${board.gone === 1 ? "is" : "are"} no longer in the collection.`);
+  if (board.state === "open" && said === 1) all.push("One photo alone makes no order; move or discard another one.");
   return all;
 }
 

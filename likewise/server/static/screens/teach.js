@@ -1,9 +1,9 @@
-// Teach: one reference query, its candidates one by one, a key a judgement.
+// Teach: one photo, others beside it one by one, a key a mark.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { ask, call } from "/static/lib/api.js";
 import { plural } from "/static/lib/format.js";
-import { useKeys } from "/static/lib/keys.js";
+import { KEY, arrows, useKeys } from "/static/lib/keys.js";
 import { ticks } from "/static/lib/news.js";
 import { judge as send, undoLast } from "/static/lib/outbox.js";
 import { asked, likeItem } from "/static/lib/query.js";
@@ -12,6 +12,7 @@ import { complain } from "/static/lib/toasts.js";
 import { History } from "/static/parts/history.js";
 import { Learn } from "/static/parts/learn.js";
 import { useThumbnail } from "/static/parts/thumbnail.js";
+import { useShelf, view } from "/static/parts/viewer.js";
 
 const COUNT = 20;
 
@@ -34,14 +35,14 @@ export function Teach({ params }) {
   };
   return html`<section class="teach">
     <h1>Teach</h1>
-    <p class="soft">Which of these pictures are what you would want for the one on the left? Your marks
-      change this query at once, and nearby queries after learning.</p>
+    <p class="soft">Which of these photos would you want for the one on the left? Your feedback
+      changes searches with it at once, and others after learning.</p>
     <${Tally} progress=${progress} />
     ${item
       ? html`<${Labelling} key=${item} item=${item} next=${next} />`
-      : progress && html`<div class="empty"><h2>${progress.judgements ? "Every suggested query is taught" : "Nothing to teach yet"}</h2>
-          <p>${progress.judgements ? "Learn now, or choose a picture on the " : "Index some pictures first; then begin on the "}
-          <${Link} to="/">home page<//> and press “Teach with this”.</p></div>`}
+      : progress && html`<div class="empty"><h2>${progress.judgements ? "Every suggested photo is taught" : "Nothing to teach yet"}</h2>
+          <p>${progress.judgements ? "Learn now, or open one of " : "Put some photos in first; then open one of "}
+          <${Link} to="/">your photos<//> and press “Teach with this”.</p></div>`}
     <${Learn} ready=${progress?.judgements > 0} />
     <${History} />
   </section>`;
@@ -60,7 +61,7 @@ function useProgress(skipped, item) {
 function Tally({ progress }) {
   if (!progress) return null;
   return html`<p class="health" role="status">${plural(progress.judgements, "mark")} on
-    ${" "}${plural(progress.queries, "query", "queries")}; ${plural(progress.both, "query has", "queries have")} both right and wrong ones.</p>`;
+    ${" "}${plural(progress.queries, "photo")}; ${plural(progress.both, "photo has", "photos have")} both right and wrong ones.</p>`;
 }
 
 function Labelling({ item, next }) {
@@ -87,31 +88,34 @@ function Labelling({ item, next }) {
   };
   const skip = () => now && setAt(at + 1);
   useKeys([
-    { keys: ["y", "r", "ArrowRight"], shown: "Y or →", says: "right: I would want this", off: !now, run: () => mark(true) },
-    { keys: ["n", "ArrowLeft"], shown: "N or ←", says: "wrong: not this", off: !now, run: () => mark(false) },
-    { keys: ["s", "ArrowDown"], shown: "S or ↓", says: "skip this picture", off: !now, run: skip },
-    { keys: ["u"], shown: "U", says: "undo the last mark", run: undo },
-    { keys: ["Enter"], shown: "Enter", says: "next reference query", run: next },
+    { ...KEY.right, off: !now, run: () => mark(true) },
+    { ...KEY.wrong, off: !now, run: () => mark(false) },
+    { keys: ["s"], shown: "S", says: "skip this photo", off: !now, run: skip },
+    ...arrows({ right: skip, left: () => setAt(Math.max(0, at - 1)) }),
+    { ...KEY.open, off: !now, run: () => view(now) },
+    { ...KEY.undo, run: undo },
+    { keys: ["Enter"], shown: "Enter", says: "another photo to teach with", run: next },
   ]);
-  if (!list) return html`<p class="soft">Looking for candidates …</p>`;
+  useShelf({ items: Array.isArray(list) ? list : [] });
+  if (!list) return html`<p class="soft">Looking for photos …</p>`;
   if (list.error) return html`<p class="error" role="alert">${list.error}</p>`;
   return html`<div class="labelling">
-    <figure><figcaption>Reference query</figcaption>${src && html`<img src=${src} alt="the reference query" />`}
-      <button onClick=${next}>Next query <kbd>Enter</kbd></button></figure>
-    <figure class="candidate" aria-live="polite"><figcaption>${now ? `Candidate ${at + 1} of ${list.length}` : "Done"}</figcaption>
+    <figure><figcaption>For this photo</figcaption>${src && html`<img src=${src} alt="the photo that is taught" />`}
+      <button onClick=${next}>Another photo <kbd>Enter</kbd></button></figure>
+    <figure class="candidate" aria-live="polite"><figcaption>${now ? `Photo ${at + 1} of ${list.length}` : "Done"}</figcaption>
       ${now
         ? html`<img src=${now.picture || now.thumbnail} alt=${now.name} />`
-        : html`<div class="empty"><h2>${list.length ? "All judged" : "No candidates left"}</h2><p>On to the next reference query, or learn now.</p></div>`}
+        : html`<div class="empty"><h2>${list.length ? "All done" : "No photos left"}</h2><p>On to another photo, or learn now.</p></div>`}
       <div class="buttons big">
         <button class="no" disabled=${!now} onClick=${() => mark(false)}>✗ Wrong <kbd>N</kbd></button>
         <button disabled=${!now} onClick=${skip}>Skip <kbd>S</kbd></button>
-        <button class="yes" disabled=${!now} onClick=${() => mark(true)}>✓ Right <kbd>Y</kbd></button>
+        <button class="yes" disabled=${!now} onClick=${() => mark(true)}>✓ Right <kbd>R</kbd></button>
         <button onClick=${undo}>Undo <kbd>U</kbd></button>
       </div></figure>
-    <ol class="upcoming" aria-label="Candidates">${list.map((r, place) => {
+    <ol class="upcoming" aria-label="Photos to judge">${list.map((r, place) => {
       const verdict = r.item in said ? (said[r.item] ? "right" : "wrong") : "";
       return html`<li key=${r.item} class=${`${verdict} ${place === at ? "now" : ""}`}>
-        <button onClick=${() => setAt(place)} aria-label=${`Candidate ${place + 1}${verdict && `, marked ${verdict}`}`}
+        <button onClick=${() => setAt(place)} aria-label=${`Photo ${place + 1}${verdict && `, marked ${verdict}`}`}
           aria-current=${place === at ? "true" : null}><img src=${r.thumbnail} alt="" loading="lazy" /></button></li>`;
     })}</ol>
   </div>`;
