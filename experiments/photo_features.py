@@ -27,11 +27,11 @@ class Photos(NamedTuple):
 
 
 def photos(name: str, report: Report) -> Photos:
-    """The pictures of ``corel5k``, ``flickr8k`` or ``cifar10`` (of this the 10,000 of its test
-    part); a few swatches, labelled by motif, where the run is quick.
+    """The pictures of ``corel5k``, ``flickr8k``, ``cifar10`` (of this the 10,000 of its test
+    part) or 1,500 ``swatches``, labelled by motif; a few of these where the run is quick.
     """
-    if report.quick:
-        drawn = swatches(160, size=64, seed=report.seed)
+    if report.quick or name == "swatches":
+        drawn = swatches(160 if report.quick else 1500, size=64, seed=report.seed)
         motifs = np.unique(np.asarray(drawn.truth["motif"]), return_inverse=True)[1]
         return Photos(drawn.render_all(jobs=1), motifs.astype(np.int64))
     if name == "corel5k":
@@ -44,7 +44,9 @@ def photos(name: str, report: Report) -> Photos:
     if name == "flickr8k":
         flickr = load_flickr8k()
         return Photos(flickr.pictures, np.full(len(flickr.pictures), -1))
-    raise ValueError(f"There are no photos called {name!r}: use corel5k, flickr8k or cifar10.")
+    raise ValueError(
+        f"There are no photos called {name!r}: use corel5k, flickr8k, cifar10 or swatches."
+    )
 
 
 def photo_features(name: str, report: Report, blocks: Sequence[str] = DEFAULT) -> Blocks:
@@ -52,7 +54,7 @@ def photo_features(name: str, report: Report, blocks: Sequence[str] = DEFAULT) -
     pictures = photos(name, report).pictures
     if report.quick:
         return feature_set(blocks)(pictures)
-    part = "cifar10-test" if name == "cifar10" else name
+    part = {"cifar10": "cifar10-test", "swatches": f"swatches-1500-{report.seed}"}.get(name, name)
     return keep_features(part, pictures, blocks, report)
 
 

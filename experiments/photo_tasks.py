@@ -1,8 +1,9 @@
 """Photo sets as tasks of a person who marks: queries, items, and what is relevant to what.
 
-Corel5k: the query's category.  Flickr8k: the captions of both share at least two content
-words (stems of all words that are no function words).  ``--quick`` takes planted vectors in
-three blocks instead, with classes that show in one block or another.
+Corel5k, CIFAR-10, swatches: the query's category, class or motif.  Flickr8k: the captions of
+both share at least two content words (stems of all words that are no function words).
+``--quick`` takes planted vectors in three blocks instead, with classes that show in one block
+or another.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from snowballstemmer import stemmer
 
-from experiments.photo_features import photo_features
+from experiments.photo_features import photo_features, photos
 from experiments.report import Report
 from likewise.collection.lines.defaults import SPECS, WEIGHTS
 from likewise.datasets import load_corel5k, load_flickr8k
@@ -66,7 +67,11 @@ class Task:
 
 
 def photo_task(name: str, report: Report) -> Task:
-    """The task of ``corel5k`` or ``flickr8k``; planted vectors where the run is quick."""
+    """The task of a photo set or of swatches; planted vectors where the run is quick.
+
+    Queries of Corel5k and Flickr8k are those of their test parts; of CIFAR-10 and swatches
+    the first tenth, searched in the rest by class and by motif.
+    """
     if report.quick:
         return planted(name, report.seed)
     features = photo_features(name, report)
@@ -74,6 +79,10 @@ def photo_task(name: str, report: Report) -> Task:
     if name == "corel5k":
         corel = load_corel5k()
         test, labels = corel.is_test, corel.labels
+        relevant = labels[test][:, None] == labels[~test][None, :]
+    elif name != "flickr8k":
+        labels = photos(name, report).labels
+        test = np.arange(len(labels)) < len(labels) // 10
         relevant = labels[test][:, None] == labels[~test][None, :]
     else:
         flickr = load_flickr8k()

@@ -158,7 +158,8 @@ class Blocks:
 
     def smoothed(self, smoothing: Smoothing | None) -> Blocks:
         """The same blocks, served smoothed in this way or as they are."""
-        return Blocks(self.specs, self._arrays, smoothing)
+        same = smoothing == self.smoothing
+        return self if same else Blocks(self.specs, self._arrays, smoothing)
 
     @property
     def fingerprint(self) -> str:

@@ -46,6 +46,13 @@ def index(
     engine: Annotated[
         str, typer.Option(help="What serves from now on: flat, faiss, tree, or auto (by size).")
     ] = "",
+    smoothing: Annotated[
+        str,
+        typer.Option(
+            help="Whether a picture takes in its nearest neighbours from now on: on, off, or auto "
+            "(where a check shows no harm)."
+        ),
+    ] = "",
     processes: Annotated[int | None, typer.Option(help="Child processes; one a core.")] = None,
     gps: Annotated[bool, typer.Option("--gps", help="Keep where pictures were taken.")] = False,
     accept_missing: Annotated[
@@ -73,6 +80,7 @@ def index(
                 retry=retry,
                 vectors=vectors,
                 engine=engine or None,
+                smoothing=smoothing or None,
                 progress=tell,
             )
         notes = []

@@ -15,7 +15,7 @@ from likewise.collection.layouts import Layouts
 from likewise.collection.learn.methods import DEFAULT
 from likewise.collection.learn.models import Modelling
 from likewise.collection.lines import Line, Look, Objects, visual_words
-from likewise.collection.lines.building import FIRST, LARGE
+from likewise.collection.lines.building import FIRST, LARGE, SMOOTHINGS
 from likewise.collection.lines.defaults import FEATURES
 from likewise.collection.options import Answer, Crop, Options, Query, make_query
 from likewise.collection.query_pictures import QueryPictures
@@ -138,6 +138,7 @@ class Collection:
         retry: bool = False,
         vectors: str | os.PathLike[str] | None = None,
         engine: str | None = None,
+        smoothing: str | None = None,
         progress: Progress | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> IngestReport:
@@ -162,11 +163,19 @@ class Collection:
         engine
             What serves the look from now on: ``flat`` (an exact scan), ``faiss``, ``tree``,
             or ``auto``, the scan below 100,000 pictures and faiss from there on.
+        smoothing
+            Whether a picture's code takes in its nearest neighbours from now on: ``on``,
+            ``off``, or ``auto``, where a check on the collection itself shows no harm.  Where
+            that changes what serves, the active models are learned anew from the log.
         """
         if engine is not None:
             if engine not in ENGINES:
                 raise BadInput(f"The engine is one of {', '.join(ENGINES)}, not {engine!r}.")
             self.store.settings.set("engine", engine)
+        if smoothing is not None:
+            if smoothing not in SMOOTHINGS:
+                raise BadInput(f"Smoothing is one of {', '.join(SMOOTHINGS)}, not {smoothing!r}.")
+            self.store.settings.set("smoothing", smoothing)
         if features is not None and visual_words.NAME in features:
             self.objects.switch_on()
             features = [name for name in features if name != visual_words.NAME] or None
@@ -446,6 +455,7 @@ class Collection:
             "reader": "" if words is None else f"{words.id} {words.name}",
             "waiting": self.store.contents.waiting(),
             "same_object": self.objects.is_on,
+            "smoothing": "on" if view.space and view.plain.space.smoothing else "off",
             "unreachable": int(away["items"]),
             "unreachable_folders": list(away["folders"]),
         }
@@ -456,7 +466,7 @@ class Collection:
 
     def duplicates(self, threshold: float | None = None) -> list[list[int]]:
         """Groups of near-duplicate items, largest group first."""
-        return duplicates_.groups(self.look.view(), threshold)
+        return duplicates_.groups(self.look.view().bare, threshold)
 
     def neighbours(self, path: str | os.PathLike[str], k: int = 10) -> int:
         """Write the ``k`` nearest of every item as Parquet; gives the number of rows."""
@@ -485,7 +495,7 @@ class Collection:
 
     def representatives(self, count: int = 24) -> list[int]:
         """Items that stand for the whole collection: the medoids of as many clusters."""
-        return exporting.representatives(self.look.view(), count)
+        return exporting.representatives(self.look.view().bare, count)
 
     def ref(self, which: int | str) -> QueryRef:
         """The name under which judgements about an item's query are kept."""

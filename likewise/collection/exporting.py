@@ -25,7 +25,7 @@ def write_neighbours(collection: Collection, path: Path, k: int) -> int:
     import pyarrow.parquet as parquet
 
     check_k(k)
-    view = collection.look.view()
+    view = collection.look.view().bare
     similarity, _ = collection.models.serving(None, view)
     ids, codes = view.all_rows()
     paths = {i: os.fsdecode(p) for i, p in collection.store.items.paths(ids.tolist()).items()}

@@ -100,7 +100,7 @@ class Layouts:
         wide = columns or int(np.ceil(np.sqrt(len(wanted))))
         if not 1 <= wide <= MOST_SORTED:
             raise BadInput(f"A grid has between 1 and {MOST_SORTED:,} columns.")
-        view = self._look.view()
+        view = self._look.view().bare
         known = [i for i in wanted if view.holds(i)]
         rows: list[list[int | None]] = []
         if known:
@@ -132,7 +132,7 @@ class Layouts:
 
     def prepare_map(self, seed: int = 0) -> CollectionMap:
         """Lay out all items without writing anything, so that a child process may."""
-        view = self._look.view()
+        view = self._look.view().bare
         if not view.generation or not len(view):
             raise NotFound("No index is built yet; the map is drawn when it is.")
         ids, codes = view.all_rows()

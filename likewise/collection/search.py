@@ -167,7 +167,7 @@ class Search:
         if options.check:
             results = asked.line.checked(query, results, options.check)
         if options.fold:
-            results = duplicates.folded(results, self._lines["look"].view())
+            results = duplicates.folded(results, self._lines["look"].view().bare)
         notes = asked.line.notes(query, asked.view)
         if asked.read is not None and asked.read.note:
             notes.append(asked.read.note)

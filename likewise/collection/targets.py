@@ -40,7 +40,7 @@ class CollectionHoldings:
     def _current(self) -> tuple[View, IdArray, FloatArray]:
         if self._read is not None and self._held:
             return self._read
-        view = self._collection.look.view()
+        view = self._collection.look.view().bare
         if self._read is None or self._read[0] is not view:
             self._read = (view, *(view.all_rows() if len(view) else (view.ids, np.zeros((0, 0)))))
         return self._read
@@ -63,8 +63,9 @@ class CollectionHoldings:
 
     @property
     def space(self) -> str:
-        """Fingerprint of the space that the vectors are in."""
-        return self._current()[0].space
+        """Fingerprint of the space that the vectors are in: smoothed or not, it is the same."""
+        view = self._current()[0]
+        return str(view.plain.space.smoothed(None).fingerprint) if view.space else ""
 
 
 def _ref(kind: Any, value: str, crop: Sequence[float] | None) -> QueryRef:
@@ -153,7 +154,7 @@ class Targets:
     def _mean(self, refs: Sequence[QueryRef]) -> FloatArray:
         """The picture vector in the middle of query pictures."""
         look = self._collection.look
-        view = look.view()
+        view = look.view().bare
         mean: FloatArray = np.mean([look.query(ref, view) for ref in refs], axis=0)
         return mean
 

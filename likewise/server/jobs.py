@@ -85,6 +85,7 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
             features=payload.get("features") or same or None,
             retry=bool(payload.get("retry")),
             accept_missing=bool(payload.get("accept_missing")),
+            smoothing=payload.get("smoothing"),
             progress=progress,
             should_stop=running.should_stop,
         )
@@ -191,6 +192,8 @@ KINDS: dict[str, Work] = {
 }
 TAKES_IN = ("index", "demo")
 """Kinds that bring pictures in: one of them at a time, and a paused one goes on."""
+MORE = ("same_object", "smoothing")
+"""What a job under way cannot take on."""
 
 
 def alike(one: tuple[str, Mapping[str, Any]], other: tuple[str, Mapping[str, Any]]) -> bool:
@@ -217,11 +220,12 @@ class Runner:
         with self._lock:
             for known in self.jobs.all():
                 same = alike((kind, payload), (known.kind, known.payload))
-                more = payload.get("same_object") and not known.payload.get("same_object")
+                more = any(payload.get(k) not in (None, False, known.payload.get(k)) for k in MORE)
                 if same and known.state in ("queued", "running"):
                     if more:
                         raise BadInput(
-                            "Pictures are being taken in; ask for same-object search after that."
+                            "Pictures are being taken in; ask for same-object search or another "
+                            "smoothing after that."
                         )
                     return known
                 if kind in TAKES_IN and known.kind == kind and known.state == "paused" and not more:

@@ -32,7 +32,9 @@ class Smoothing(NamedTuple):
     power: float = POWER
 
 
-def smoothed(x: ArrayLike, near: ArrayLike, w0: ArrayLike, power: float = POWER) -> Floats:
+def smoothed(
+    x: ArrayLike, near: ArrayLike, w0: ArrayLike, power: float = POWER, k: int | None = None
+) -> Floats:
     """Codes smoothed by neighbours that are known already.
 
     Parameters
@@ -45,19 +47,23 @@ def smoothed(x: ArrayLike, near: ArrayLike, w0: ArrayLike, power: float = POWER)
         Plain weight of each column.
     power
         Exponent on the cosines: the larger, the less a far neighbour says.
+    k
+        Where more are given: only so many count, those of the largest cosines.
 
     Returns
     -------
     array
         As ``x``; a row without length in z stays as it is.
     """
-    rows, others = np.asarray(x), np.asarray(near)
-    root = np.sqrt(np.asarray(w0, dtype=np.float64))
+    rows = np.asarray(x)  # in double precision: equal pictures get equal codes, to the last bit
+    others, root = np.asarray(near, np.float64), np.sqrt(np.asarray(w0, dtype=np.float64))
     length = np.linalg.norm(rows * root, axis=-1, keepdims=True)
     own = _over(rows.astype(np.float64), length)
     unit = _over(others, np.linalg.norm(others * root, axis=-1, keepdims=True))
-    cosine = np.einsum("nkd,nd->nk", unit * root, own * root)
-    summed = own + np.einsum("nk,nkd->nd", np.maximum(cosine, 0.0) ** power, unit)
+    cosine = np.maximum(np.einsum("nkd,nd->nk", unit, own * root * root), 0.0)
+    if k is not None and k < cosine.shape[1]:
+        np.put_along_axis(cosine, np.argsort(-cosine, axis=1, kind="stable")[:, k:], 0.0, axis=1)
+    summed = own + np.einsum("nk,nkd->nd", cosine**power, unit)
     now = np.linalg.norm(summed * root, axis=-1, keepdims=True)
     return np.where(length > 0, summed * _over(length, now), rows).astype(rows.dtype)
 

@@ -22,9 +22,9 @@ LINES = ("look", "objects")
 FIRST = "a-0.png"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Drawn pictures, two of them twice, indexed for both lines."""
+@pytest.fixture(scope="module", params=["off", "on"], ids=["as they are", "smoothed"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Drawn pictures, two of them twice, indexed for both lines; as they are, and smoothed."""
     folder = tmp_path_factory.mktemp("lines") / "pictures"
     (folder / "sub").mkdir(parents=True)
     for at, picture in enumerate(swatches(12, size=128, seed=3).render_all(jobs=1)):
@@ -36,7 +36,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if at < 2:
             shutil.copy(name, folder / f"twin-{at}.png")
     with likewise.open(folder, create=True) as collection:
-        collection.index(features=("colour", "texture", "words"), processes=1)
+        collection.index(
+            features=("colour", "texture", "words"), processes=1, smoothing=request.param
+        )
     return folder
 
 

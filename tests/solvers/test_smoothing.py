@@ -86,7 +86,15 @@ def test_twins_get_the_same_code_and_single_precision_stays():
     x[20] = x[4]
     y = smooth(x, W0)
     assert y.dtype == np.float32
-    np.testing.assert_allclose(y[20], y[4], atol=1e-6)
+    np.testing.assert_array_equal(y[20], y[4])
+
+
+def test_of_more_candidates_the_nearest_count():
+    x = pictures(9, 50)
+    own = np.arange(50)
+    near = nearest(x, x, W0, 20, own=own)
+    shuffled = np.random.default_rng(0).permuted(near, axis=1)
+    np.testing.assert_allclose(smoothed(x, x[shuffled], W0, k=5), smooth(x, W0), atol=1e-12)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

@@ -161,17 +161,20 @@ class Modelling:
         return model
 
     def renew(self, prepare: Callable[..., Prepared | None] | None = None) -> None:
-        """Learn active models again from the log where their space was fitted anew.
+        """Learn active models again from the log where another space serves now.
 
+        Each is activated if the guard lets it pass, or if the one before was forced.
         ``prepare`` is asked instead of :meth:`prepare`, by method, settings and name.
         """
-        former = self._store.settings.get(FORMER, [])
+        former, done = self._store.settings.get(FORMER, []), set()
         for task in SLOTS if former else ():
             record = self.active(task)
             method = None if record is None else METHODS.of_card(record.card)
             if record is None or method is None or record.space not in former:
                 continue
-            known = {one.name for one in settings_of(method.settings)}
+            if record.space == self._lines[method.line].view().space:
+                continue  # it came back
+            known = {one.name for one in settings_of(method.settings)} - {"more"}  # from the start
             given = {k: v for k, v in record.card.get("settings", {}).items() if k in known}
             try:
                 ready = (prepare or self.prepare)(method.name, settings=given, name=record.name)
@@ -180,6 +183,9 @@ class Modelling:
             if ready is not None:
                 forced = self._store.models.history(slot_of(task))[-1].reason == "force"
                 self.keep(ready, force=forced)
+                done.add(record.space)
+        if done:
+            self._store.settings.set(FORMER, [one for one in former if one not in done])
 
     # -- comparing ---------------------------------------------------------------
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise.collection.lines import meanings
 from likewise.collection.lines.defaults import spec_of, weights_of
+from likewise.collection.lines.smoothing import CHECKED, FEWEST, KEPT, kept, smoothed_items
 from likewise.index import REGISTRY
 from likewise.learners.plain import Plain
+from likewise.solvers.smoothing import Smoothing
 from likewise.spaces import SPACES, Blocks
 from likewise.store import Store
 from likewise.types import Damaged, DataProblem, FloatArray, IdArray
@@ -35,6 +38,9 @@ GROWTH = 4
 
 LARGE = 100_000
 """From this many items on a generation holds an approximate index; below, the scan is exact."""
+
+SMOOTHINGS = ("auto", "on", "off")
+"""Whether codes take in their neighbours: where a check shows no harm, always, never."""
 
 BATCH = 8_192
 
@@ -106,6 +112,43 @@ def _fit(store: Store, blocks: tuple[str, ...]) -> Fitted:
     return Fitted(Plain(space, weights_of(blocks)), len(contents))
 
 
+def ensure_smoothing(store: Store, fitted: Fitted, *, early: bool = False) -> Fitted:
+    """The space as the next generation is to serve it: smoothed by neighbours or not.
+
+    What was asked for (``on``, ``off``) is done.  With ``auto``, where every new collection
+    begins, a check decides once the pictures are all there, and again when the space is fitted
+    anew or the collection has grown far beyond what was looked at, unless a model was learned in
+    it.  A folder of an earlier commit was never asked: it stays as it is.
+    """
+    space, is_new = fitted.plain.space, store.settings.get("space") is None
+    wanted = store.settings.get("smoothing") or ("auto" if is_new else None)
+    in_use = any(model.space == space.fingerprint for model in store.models.all())
+    how = Smoothing() if wanted == "on" else None
+    if wanted is None or (wanted == "auto" and (early or in_use)):
+        how = space.smoothing
+    elif wanted == "auto":
+        how = Smoothing() if _share_kept(store, fitted.plain) >= KEPT else None
+    if how == space.smoothing:
+        return fitted
+    pictures = fitted.pictures or int(store.settings.get("space_pictures", 1))
+    return Fitted(Plain(space.smoothed(how), fitted.plain.weights), pictures)
+
+
+def _share_kept(store: Store, plain: Plain) -> float:
+    """What the check says of a space, computed once for so many pictures."""
+    contents = np.fromiter(store.items.contents().values(), np.int64)
+    base, told = plain.space.smoothed(None).fingerprint, store.settings.get("smoothing_check", {})
+    if told.get("space") != base or len(contents) >= GROWTH * max(told["pictures"], 1):
+        share = 0.0
+        if len(contents) >= FEWEST:
+            rows = np.random.default_rng(0).permutation(len(contents))[:CHECKED]
+            x = np.concatenate([*encode_items(store, plain.space, contents[rows])])
+            share = kept(x, plain, Smoothing())
+        told = {"space": base, "pictures": len(contents), "kept": share}
+        store.settings.set("smoothing_check", told)
+    return float(told["kept"])
+
+
 def keep_space(store: Store, fitted: Fitted, early: bool) -> None:
     """Store a space; the one before goes, or is remembered where a model was learned in it."""
     plain, before = fitted.plain, store.settings.get("space")
@@ -118,6 +161,8 @@ def keep_space(store: Store, fitted: Fitted, early: bool) -> None:
             store.settings.set(FORMER, [*store.settings.get(FORMER, []), before])
         else:
             store.spaces.remove(before)
+    if before is None and store.settings.get("smoothing") is None:
+        store.settings.set("smoothing", "auto")
     store.settings.set("space", plain.space.fingerprint)
     store.settings.set("weights", plain.weights)
     store.settings.set("space_pictures", fitted.pictures)
@@ -159,8 +204,9 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
     A space that is new is stored in the same transaction, so that a reader never meets one
     without the other.
 
-    The folder holds the codes, the item and the content of each row, and beside them an
-    index of the kind that :func:`engine_of` names, unless that is a scan of the codes.
+    The folder holds the codes (and as ``bare.npy`` those before smoothing, where there is any),
+    the item and the content of each row, and beside them an index of the kind that
+    :func:`engine_of` names, unless that is a scan of the codes.
     """
     with store.snapshot():
         segment = store.segments.last()
@@ -169,14 +215,10 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
     contents = np.fromiter(live.values(), dtype=np.int64, count=len(live))
     space = fitted.plain.space
     with store.generations.build() as aside:
-        codes = np.lib.format.open_memmap(
-            aside / "codes.npy", mode="w+", dtype=np.float32, shape=(len(ids), space.dim)
-        )
-        at = 0
-        for part in encode_items(store, space, contents):
-            codes[at : at + len(part)] = part
-            at += len(part)
-        codes.flush()
+        shape, encoded = (len(ids), space.dim), encode_items(store, space, contents)
+        if space.smoothing is not None:
+            encoded = smoothed_items(_written(aside / "bare.npy", encoded, shape), fitted.plain)
+        codes = _written(aside / "codes.npy", encoded, shape)
         table = meanings.fit(store, codes, contents)
         if table is not None:
             np.save(aside / meanings.FILE, table)
@@ -195,3 +237,14 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
                 aside, space=space.fingerprint, kind=kind, segment=segment, items=len(ids)
             )
     return published.number
+
+
+def _written(path: Path, parts: Iterator[FloatArray], shape: tuple[int, int]) -> Any:
+    """A file of rows, filled part by part."""
+    rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    at = 0
+    for part in parts:
+        rows[at : at + len(part)] = part
+        at += len(part)
+    rows.flush()
+    return rows

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from likewise.collection.lines.parts import NONE, Part, best_of, places, stacked, without
 from likewise.collection.options import Query, Result
 from likewise.collection.query_pictures import QueryPictures
 from likewise.filters import Among
@@ -26,7 +27,6 @@ from likewise.types import (
     DataProblem,
     Hits,
     IdArray,
-    Index,
     LikewiseError,
     NotFound,
     QueryRef,
@@ -40,40 +40,6 @@ TRIES = 50
 """States that are tried before a file that is not there counts as lost."""
 SAMPLE = 1_000
 """Pictures whose scores tell how far a surrogate spreads."""
-_NONE = np.zeros(0, np.int64)
-
-
-class Part:
-    """Pictures that one index holds: ids in order, and the rows that similarities take."""
-
-    def __init__(self, ids: IdArray, index: Callable[[], Index], rows: Callable[[], Any]) -> None:
-        self.ids, self._make_index, self._read_rows = ids, index, rows
-        self._sided: tuple[Similarity, Index] | None = None
-
-    @cached_property
-    def index(self) -> Index:
-        """What answers surrogates; made when it is first asked, as that may read everything."""
-        return self._make_index()
-
-    @cached_property
-    def rows(self) -> Any:
-        """What similarities take, one row per id; read when they are first needed."""
-        return self._read_rows()
-
-    def search(
-        self, surrogate: Surrogate, k: int, similarity: Similarity | None, among: Among | None
-    ) -> Hits:
-        """The ``k`` best, with the side columns that the similarity owns."""
-        index = self.index
-        if surrogate.side:
-            assert similarity is not None
-            if self._sided is None or self._sided[0] is not similarity:
-                order = np.searchsorted(self.ids, index.ids)
-                columns = similarity.side_columns(self.rows)
-                sided = {name: column[order] for name, column in columns.items()}
-                self._sided = similarity, index.with_side(sided)  # type: ignore[attr-defined]
-            index = self._sided[1]
-        return index.search(surrogate, k, among=among)
 
 
 class View:
@@ -107,9 +73,9 @@ class View:
         changes: tuple[int, int],
         plain: Similarity | None,
         old: Part | None = None,
-        kept: IdArray = _NONE,
+        kept: IdArray = NONE,
         fresh: Part | None = None,
-        contents: IdArray = _NONE,
+        contents: IdArray = NONE,
         *,
         generation: int = 0,
         degraded: str = "",
@@ -123,8 +89,8 @@ class View:
         self.check, self.left_out = check, left_out
         self.position = (*changes, check is None)
         self._kept = kept
-        self.gone = _NONE if old is None else np.delete(old.ids, kept)
-        present = _NONE if old is None else old.ids[kept]
+        self.gone = NONE if old is None else np.delete(old.ids, kept)
+        present = NONE if old is None else old.ids[kept]
         self.ids: IdArray = present if fresh is None else np.sort(np.r_[present, fresh.ids])
         self._present = present if len(self.gone) > MANY_GONE else None
         self._lock = threading.Lock()
@@ -141,6 +107,21 @@ class View:
     def space(self) -> str:
         """Fingerprint of the space; empty where nothing was described yet."""
         return "" if self._plain is None else self._plain.space.fingerprint
+
+    @cached_property
+    def bare(self) -> View:
+        """The same state with every picture as it is, not smoothed by its neighbours."""
+        old, fresh = (None if part is None else part.bare for part in (self.old, self.fresh))
+        whole = old is self.old and fresh is self.fresh
+        return self if whole else self.of_parts(old, fresh)
+
+    def of_parts(self, old: Part | None, fresh: Part | None) -> View:
+        """The same state with other parts of the same items."""
+        return View(
+            self.line, self.changes, self._plain, old, self._kept, fresh, self.contents,
+            generation=self.generation, degraded=self.degraded, trouble=self.trouble,
+            check=self.check, left_out=self.left_out,
+        )  # fmt: skip
 
     @property
     def is_complete(self) -> bool:
@@ -165,7 +146,7 @@ class View:
             raise NotFound(f"Item {lost[0]} has no vectors; it is gone, unreadable or waiting.")
         if self.old is None and self.fresh is None:
             return np.zeros((0, 0), np.float32)
-        new = places(_NONE if self.fresh is None else self.fresh.ids, wanted)
+        new = places(NONE if self.fresh is None else self.fresh.ids, wanted)
         if self.old is None or (len(wanted) and (new >= 0).all()):
             assert self.fresh is not None
             return self.fresh.rows[new]
@@ -173,7 +154,7 @@ class View:
         first, second = np.flatnonzero(new < 0), np.flatnonzero(new >= 0)
         if self.fresh is None or not len(second):
             return self.old.rows[old]
-        joined = _stacked([self.old.rows[old[first]], self.fresh.rows[new[second]]])
+        joined = stacked([self.old.rows[old[first]], self.fresh.rows[new[second]]])
         return joined[np.argsort(np.r_[first, second], kind="stable")]
 
     def query(self, ref: QueryRef) -> Any:
@@ -221,31 +202,45 @@ class View:
 
         ``similarity`` made the surrogate; it is needed where that has side coefficients.
         """
-        found: list[Hits] = []
+        found = self._found(
+            k, among, lambda part, k, among: [part.search(surrogate, k, similarity, among)]
+        )
+        return found[0] if found else best_of([], k)
+
+    def search_many(
+        self, surrogates: Sequence[Surrogate], k: int, *, among: Among | None = None
+    ) -> list[Hits]:
+        """The same for several surrogates without side coefficients."""
+        found = self._found(
+            k, among, lambda part, k, among: part.index.search_many(surrogates, k, among=among)
+        )
+        return found or [best_of([], k) for _ in surrogates]
+
+    def _found(
+        self,
+        k: int,
+        among: Among | None,
+        ask: Callable[[Part, int, Among | None], list[Hits]],
+    ) -> list[Hits]:
+        """What the parts answer, without what has gone, joined."""
+        lists: list[list[Hits]] = []
         if self.old is not None and len(self._kept):
             allowed, extra = among, len(self.gone)
             if self._present is not None:
                 allowed = self._present if among is None else np.intersect1d(self._present, among)
                 extra = 0
-            hits = self.old.search(surrogate, k + extra, similarity, allowed)
-            keep = ~np.isin(hits.ids, self.gone) if extra else slice(None)
-            found.append(Hits(hits.ids[keep][:k], hits.scores[keep][:k]))
+            hits = ask(self.old, k + extra, allowed)
+            lists.append([without(one, self.gone, k) for one in hits] if extra else hits)
         if self.fresh is not None:
-            found.append(self.fresh.search(surrogate, k, similarity, among))
-        return best_of(found, k)
-
-    def search_many(
-        self, surrogates: Sequence[Surrogate], k: int, *, among: Among | None = None
-    ) -> list[Hits]:
-        """The same for several surrogates."""
-        return [self.search(s, k, among=among) for s in surrogates]
+            lists.append(ask(self.fresh, k, among))
+        return [best_of(list(parts), k) for parts in zip(*lists)]
 
 
 class Opened(NamedTuple):
     """What could be taken of the newest generation."""
 
     part: Part | None = None
-    contents: IdArray = _NONE
+    contents: IdArray = NONE
     number: int = 0
     degraded: str = ""
     trouble: str = ""
@@ -416,7 +411,7 @@ class Line(ABC):
         ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
         opened = self._opened(plain)
         old = opened.part
-        place = places(_NONE if old is None else old.ids, ids)
+        place = places(NONE if old is None else old.ids, ids)
         covered = place >= 0
         covered[covered] = opened.contents[place[covered]] == contents[covered]
         new = np.flatnonzero(~covered)
@@ -467,31 +462,3 @@ class Line(ABC):
                 trouble = str(error)
         sentence = f"{trouble} Answers are exact meanwhile; index again to rebuild it."
         return Opened(degraded=sentence, trouble=trouble)
-
-
-def places(ids: IdArray, items: IdArray) -> IdArray:
-    """Where each item stands among ids in order, -1 where it does not."""
-    if not len(ids):
-        return np.full(len(items), -1, np.int64)
-    at = np.minimum(np.searchsorted(ids, items), len(ids) - 1)
-    return np.where(ids[at] == items, at, -1)
-
-
-def _stacked(parts: list[Any]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    from scipy import sparse
-
-    return sparse.csr_array(sparse.vstack(parts, format="csr"))
-
-
-def best_of(parts: list[Hits], k: int) -> Hits:
-    """The ``k`` best of several lists of hits; ties are broken by id."""
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return Hits(_NONE, np.zeros(0))
-    ids = np.concatenate([p.ids for p in parts])
-    scores = np.concatenate([p.scores for p in parts])
-    order = np.lexsort((ids, -scores))[:k]
-    return Hits(ids[order], scores[order])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,13 @@ from likewise.collection.lines.building import (
     current_space,
     encode_items,
     engine_of,
+    ensure_smoothing,
     ensure_space,
 )
-from likewise.collection.lines.line import Line, Part, View
+from likewise.collection.lines.line import Line, View
 from likewise.collection.lines.meanings import Meanings, of_view
+from likewise.collection.lines.parts import Part
+from likewise.collection.lines.smoothing import AT_ONCE, Rescored, smoothed_by
 from likewise.collection.query_pictures import QueryPictures
 from likewise.index import REGISTRY
 from likewise.index.flat import FlatIndex
@@ -66,12 +69,13 @@ class Look(Line):
             )
         features = self._pictures.features(ref, space.names)
         rows = {name: vector[None] for name, vector in features.items()}
-        return np.asarray(space.transform(rows)[0], dtype=np.float32)
+        return self.vector(space.transform(rows)[0], view)
 
     def vector(self, vector: Any, view: View) -> FloatArray:
-        """A picture vector of a person's own."""
+        """A picture vector from elsewhere, smoothed by its neighbours here where items are."""
         own = as_vector(vector, dim=view.plain.space.dim, name="query vector")
-        return own.astype(np.float32)
+        x = own.astype(np.float32)
+        return x if view.bare is view else smoothed_by(view.bare, x[None])[0]
 
     def marked(
         self,
@@ -119,6 +123,7 @@ class Look(Line):
         fitted = ensure_space(store, early=early)
         if fitted is None:
             return 0
+        fitted = ensure_smoothing(store, fitted, early=early)
         found = store.generations.current(self.stored)
         same = found is not None and found.kind == engine_of(store, len(now))
         if same and now.is_complete and not fitted.pictures:
@@ -132,22 +137,56 @@ class Look(Line):
         none = np.zeros((0, plain.space.dim), np.float32)
         return np.concatenate([none, *encode_items(self._store, plain.space, contents)])
 
+    def _made(self) -> View:
+        view = super()._made()
+        fresh = view.fresh
+        if fresh is None or view.plain.space.smoothing is None:
+            return view
+        if len(fresh.ids) * len(view) > AT_ONCE:
+            view.degraded = (
+                f"{view.degraded} {len(fresh.ids):,} pictures are ranked without their neighbours "
+                "until the index is built."
+            ).strip()
+            return view
+        bare = view.bare
+        part = self._scanned(
+            fresh.ids, lambda: smoothed_by(bare, fresh.rows, fresh.ids), view.plain, fresh
+        )
+        return view.of_parts(view.old, part)
+
     def _load(self, generation: Generation, plain: Plain, *, checked: bool) -> tuple[Part, IdArray]:
-        folder = generation.folder
+        folder, kind = generation.folder, generation.kind
         ids, contents = np.load(folder / "ids.npy"), np.load(folder / "contents.npy")
-        codes: Any = np.asarray(np.load(folder / "codes.npy", mmap_mode="r"))
-        if codes.dtype != np.float32 or codes.shape != (len(ids), plain.space.dim):
-            raise DataProblem(f"File codes.npy of index generation {generation.number} is damaged.")
-        if generation.kind == FlatIndex.kind or not checked:
-            return self._part(ids, codes, plain), contents
-        index = REGISTRY[generation.kind].load(folder / generation.kind, compared=True)
-        return Part(ids, lambda: index, lambda: codes), contents
+
+        def read(name: str) -> Any:
+            codes: Any = np.asarray(np.load(folder / name, mmap_mode="r"))
+            if codes.dtype != np.float32 or codes.shape != (len(ids), plain.space.dim):
+                raise DataProblem(
+                    f"File {name} of index generation {generation.number} is damaged."
+                )
+            return codes
+
+        codes = read("codes.npy")
+        bare = None if plain.space.smoothing is None else read("bare.npy")
+        if kind == FlatIndex.kind or not checked:
+            whole = None if bare is None else self._part(ids, bare, plain)
+            return self._scanned(ids, lambda: codes, plain, whole), contents
+        index, whole = REGISTRY[kind].load(folder / kind, compared=True), None
+        if bare is not None:
+            whole = Part(ids, lambda: Rescored(index, ids, bare), lambda: bare)
+        return Part(ids, lambda: index, lambda: codes, whole), contents
 
     def _part(self, ids: IdArray, rows: FloatArray, plain: Plain) -> Part:
+        return self._scanned(ids, lambda: rows, plain)
+
+    def _scanned(
+        self, ids: IdArray, rows: Callable[[], FloatArray], plain: Plain, bare: Part | None = None
+    ) -> Part:
         def scan() -> Index:
             try:
-                return FlatIndex.build(rows, ids, space=plain.space.fingerprint)
+                return FlatIndex.build(part.rows, ids, space=plain.space.fingerprint)
             except BadInput as error:
                 raise DataProblem(f"The index is damaged: {error} Search again.") from None
 
-        return Part(ids, scan, lambda: rows)
+        part = Part(ids, scan, rows, bare)
+        return part

@@ -16,7 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from likewise.collection.lines import visual_words
-from likewise.collection.lines.line import Line, Part, View
+from likewise.collection.lines.line import Line, View
+from likewise.collection.lines.parts import Part
 from likewise.collection.options import Query, Result
 from likewise.index.inverted import InvertedIndex
 from likewise.intake.ingest import LOCAL

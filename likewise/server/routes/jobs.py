@@ -35,6 +35,7 @@ class StatusOut(BaseModel):
     model: str
     reader: str
     same_object: bool
+    smoothing: Literal["on", "off"]
 
 
 @router.get("/status", response_model=StatusOut)
@@ -57,12 +58,16 @@ def jobs(here: Here) -> list[dict[str, Any]]:
 
 
 class JobIn(Strict):
-    """What to do; ``retry`` tries unreadable files again, ``same_object`` reads local features."""
+    """What to do; ``retry`` tries unreadable files again, ``same_object`` reads local features.
+
+    ``smoothing`` says whether pictures take in their neighbours from now on.
+    """
 
     kind: Literal["index"] = "index"
     retry: bool = False
     accept_missing: bool = False
     same_object: bool = False
+    smoothing: Literal["auto", "on", "off"] | None = None
 
 
 @router.post("/jobs", response_model=JobOut, status_code=202)
