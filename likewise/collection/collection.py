@@ -15,7 +15,7 @@ from likewise.collection.layouts import Layouts
 from likewise.collection.learn.methods import DEFAULT
 from likewise.collection.learn.models import Modelling
 from likewise.collection.lines import Line, Look, Objects, visual_words
-from likewise.collection.lines.building import FIRST, LARGE, SMOOTHINGS
+from likewise.collection.lines.building import FIRST, LARGE, ask_smoothing
 from likewise.collection.lines.defaults import FEATURES
 from likewise.collection.options import Answer, Crop, Options, Query, make_query
 from likewise.collection.query_pictures import QueryPictures
@@ -164,18 +164,15 @@ class Collection:
             What serves the look from now on: ``flat`` (an exact scan), ``faiss``, ``tree``,
             or ``auto``, the scan below 100,000 pictures and faiss from there on.
         smoothing
-            Whether a picture's code takes in its nearest neighbours from now on: ``on``,
-            ``off``, or ``auto``, where a check on the collection itself shows no harm.  Where
-            that changes what serves, the active models are learned anew from the log.
+            Whether codes take in their nearest neighbours from now on: ``on``, ``off``, or
+            ``auto``, where a check shows no harm.
         """
         if engine is not None:
             if engine not in ENGINES:
                 raise BadInput(f"The engine is one of {', '.join(ENGINES)}, not {engine!r}.")
             self.store.settings.set("engine", engine)
         if smoothing is not None:
-            if smoothing not in SMOOTHINGS:
-                raise BadInput(f"Smoothing is one of {', '.join(SMOOTHINGS)}, not {smoothing!r}.")
-            self.store.settings.set("smoothing", smoothing)
+            ask_smoothing(self.store, smoothing)
         if features is not None and visual_words.NAME in features:
             self.objects.switch_on()
             features = [name for name in features if name != visual_words.NAME] or None

@@ -72,6 +72,11 @@ class MarkSettings:
     expand_power: float = 3.0
     expand_damping: float = 0.1
 
+    @classmethod
+    def of(cls, space: Any) -> MarkSettings:
+        """What is served in a space: smoothed codes hold their neighbours already."""
+        return cls()
+
     def __post_init__(self) -> None:
         numbers = [float(v) for v in vars(self).values()]
         if not np.isfinite(numbers).all() or min(numbers) < 0:
@@ -163,7 +168,7 @@ class MarkedQuery:
         settings: MarkSettings | None = None,
     ) -> None:
         self.similarity, self.background = similarity, background
-        self.settings = settings or MarkSettings()
+        self.settings = settings or MarkSettings.of(similarity.space)
         if background is not None and len(background.root) != similarity.space.dim:
             raise BadInput(
                 f"The background has {len(background.root)} dimensions, but the similarity "

@@ -94,9 +94,11 @@ def nearest(
             if mine is not None:
                 hit = np.flatnonzero((mine[part] >= first) & (mine[part] < first + len(some)))
                 cosine[hit, mine[part][hit] - first] = -np.inf
-            top = np.argpartition(-cosine, min(k, cosine.shape[1]) - 1, axis=1)[:, :k]
-            best = np.hstack([best, np.take_along_axis(cosine, top, axis=1)])
-            at = np.hstack([at, top + first])
+            for _ in range(min(k, len(some))):  # for a few the quickest way
+                top = cosine.argmax(axis=1)[:, None]
+                best = np.hstack([best, np.take_along_axis(cosine, top, axis=1)])
+                at = np.hstack([at, top + first])
+                np.put_along_axis(cosine, top, -np.inf, axis=1)
             order = np.lexsort((at, -best), axis=1)[:, :k]
             best, at = np.take_along_axis(best, order, 1), np.take_along_axis(at, order, 1)
         out[part] = at

@@ -12,8 +12,9 @@ def test_marks_has_every_method_at_every_number_of_marks(capsys):
     report = Report("marks", quick=True)
     marks.main(report)
     methods = {"plain", "rocchio", "mean difference", "svm", "rerank 100", "ours"}
-    for count in {row["marks"] for row in report.rows}:
-        rows = {row["method"]: row for row in report.rows if row["marks"] == count}
+    for count, space in {(row["marks"], row["space"]) for row in report.rows}:
+        own = [row for row in report.rows if (row["marks"], row["space"]) == (count, space)]
+        rows = {row["method"]: row for row in own}
         assert methods <= set(rows)
         assert rows["ours"]["residual_map"] > rows["plain"]["residual_map"]
         assert all(0 < row["p_value"] <= 1 for name, row in rows.items() if name != "ours")

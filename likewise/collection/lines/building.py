@@ -21,7 +21,7 @@ from likewise.learners.plain import Plain
 from likewise.solvers.smoothing import Smoothing
 from likewise.spaces import SPACES, Blocks
 from likewise.store import Store
-from likewise.types import Damaged, DataProblem, FloatArray, IdArray
+from likewise.types import BadInput, Damaged, DataProblem, FloatArray, IdArray
 
 SAMPLE = 20_000
 """Pictures that the space's PCA looks at."""
@@ -110,6 +110,13 @@ def _fit(store: Store, blocks: tuple[str, ...]) -> Fitted:
     features = read_features(store, blocks, sample)
     space = Blocks.fit(features, {block: spec_of(block) for block in blocks}, sample=SAMPLE)
     return Fitted(Plain(space, weights_of(blocks)), len(contents))
+
+
+def ask_smoothing(store: Store, wanted: str) -> None:
+    """Remember what the next build is to do."""
+    if wanted not in SMOOTHINGS:
+        raise BadInput(f"Smoothing is one of {', '.join(SMOOTHINGS)}, not {wanted!r}.")
+    store.settings.set("smoothing", wanted)
 
 
 def ensure_smoothing(store: Store, fitted: Fitted, *, early: bool = False) -> Fitted:

@@ -8,7 +8,7 @@ it is a neighbour of wait for the next generation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def kept(x: FloatArray, plain: Plain, how: Smoothing) -> float:
 
 def smoothed_items(rows: FloatArray, plain: Plain) -> Iterator[FloatArray]:
     """Every row smoothed by the others, in batches; memory does not grow with their number."""
-    k, power = plain.space.smoothing
+    k, power = plain.space.smoothing or Smoothing()
     index: Any = None
     if len(rows) >= MANY:
         index = REGISTRY["faiss"].build(rows, space=plain.space.fingerprint)
@@ -83,7 +83,7 @@ def smoothed_items(rows: FloatArray, plain: Plain) -> Iterator[FloatArray]:
 def smoothed_by(bare: View, x: FloatArray, own: IdArray | None = None) -> FloatArray:
     """Picture vectors smoothed by the pictures of a view; ``own`` names items that they are."""
     plain = bare.plain
-    k, power = plain.space.smoothing
+    k, power = plain.space.smoothing or Smoothing()
     out = np.empty_like(x)
     for start in range(0, len(x), BATCH):
         part = slice(start, start + BATCH)
@@ -105,8 +105,13 @@ def _near(hits: Sequence[Hits], own: IdArray | None, rows_of: Any) -> FloatArray
 class Rescored:
     """Pictures as they are behind an index of smoothed codes: its best are scored again."""
 
+    kind: ClassVar[str] = "rescored"
+
     def __init__(self, index: Index, ids: IdArray, rows: FloatArray) -> None:
-        self._index, self.ids, self._rows = index, ids, rows
+        self._index, self.space, self.ids, self._rows = index, index.space, ids, rows
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
     def search(self, surrogate: Surrogate, k: int, *, among: Any = None) -> Hits:
         """The ``k`` best of ten times as many, ties by id."""
