@@ -9,6 +9,8 @@ import typer.main
 
 from likewise.cli import app
 from likewise.collection import Collection, Filter, Options
+from likewise.collection.learn.check import Check, Checking
+from likewise.server.routes.models import CheckIn, CheckOut
 from likewise.server.schemas import FilterIn, SearchIn
 
 QUERY = {"pictures", "text", "without", "weights", "crop", "vector", "line"}
@@ -37,3 +39,13 @@ def test_defaults_agree():
         assert field.default == by_name.get(name, field.default), name
     for option in cli_options():
         assert option.default == by_name.get(option.name, option.default), option.name
+
+
+def test_a_check_has_one_name_per_thing():
+    python = set(inspect.signature(Checking.check).parameters) - {"self"}
+    assert {*CheckIn.model_fields, "model"} == python
+    command = typer.main.get_command(app).commands["models"].commands["check"]
+    assert {option.name for option in command.params} == python | (
+        OWN & {"where", "data", "as_json"}
+    )
+    assert {f.name for f in fields(Check)} == set(CheckOut.model_fields)

@@ -34,7 +34,7 @@ def label(
 ) -> None:
     """Judge candidates of a query one by one: y(es), n(o), s(kip), u(ndo), q(uit).
 
-    Half of the candidates are the nearest, the others lie farther out, where marks teach most.
+    Half of the candidates are the nearest, the others are those that models dispute.
 
     Example: likewise label beach.jpg -n 20
     """

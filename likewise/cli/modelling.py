@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors, table
-from likewise.collection import Model
+from likewise.cli.common import (
+    AsJson,
+    Data,
+    Where,
+    emit,
+    opened,
+    plain_errors,
+    printable,
+    table,
+)
+from likewise.collection import Collection, Model
 from likewise.collection.learn.methods import METHODS, SLOTS
 from likewise.collection.learn.models import as_json as model_json
 from likewise.collection.learn.models import task_of
@@ -57,6 +67,8 @@ def learn(
         emit(model_json(model, active))
         return
     show_card(model)
+    if model.card["guard"].get("by") == "check" and model.id not in active:
+        typer.echo(f"A short check decides: likewise models check {model.id}")
     if model.id in active:
         task = task_of(model)
         back = "likewise models rollback" + f" --task {task}" * (task != "look")
@@ -109,7 +121,8 @@ def show_card(model: Model) -> None:
         typer.echo(f"  {note}")
     rows = card.get("held_out") or []
     if rows:
-        names = [n for n in ("judged_map", "map", "p1", "difference", "p_value") if _any(rows, n)]
+        known = ("judged_map", "map", "p1", "top_precision", "difference", "p_value")
+        names = [n for n in known if _any(rows, n)]
         cells = [[r["method"], *(_number(r.get(n)) for n in names)] for r in rows]
         table("On held-out queries:", ["model", *names], cells)
     if card.get("table"):
@@ -192,6 +205,57 @@ def show(
         emit(model_json(found, active))
     else:
         show_card(found)
+
+
+@models_app.command("check")
+@plain_errors
+def check(
+    model: Annotated[
+        str | None, typer.Argument(help="Its number or name; the newest where not given.")
+    ] = None,
+    item: Annotated[int | None, typer.Option(help="Answer for the search of this picture.")] = None,
+    right: Annotated[
+        list[int] | None, typer.Option(help="A picture that is right for it; repeatable.")
+    ] = None,
+    skip: Annotated[bool, typer.Option("--skip", help="Leave this search out.")] = False,
+    person: Annotated[str, typer.Option(help="Who says so.")] = "",
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """A short check of a learned model: of these pictures, which are right?
+
+    It asks in the terminal and stops when you do; the model that passes serves at once. With
+    --item or --json it takes one answer, or none, and says what is asked next.
+
+    Example: likewise models check
+    """
+    with opened(where, data, write=True) as collection:
+        said: dict[str, Any] = {"item": item, "right": right or (), "skip": skip, "person": person}
+        found = collection.check(model, **said)
+        while not as_json and item is None and found.item is not None:
+            typer.echo(
+                f"\nSearch {found.done + 1} of {found.size}: like {_file(collection, found.item)}"
+            )
+            for number, one in enumerate(found.items, start=1):
+                typer.echo(f"  {number}  {_file(collection, one)}")
+            reply = typer.prompt("Which are right? Numbers, 0 for none, s(kip), q(uit)").strip()
+            if reply[:1] == "q":
+                break
+            numbers = [int(n) for n in reply.replace(",", " ").split() if n.isdecimal()]
+            if reply[:1] != "s" and (not numbers or max(numbers) > len(found.items)):
+                continue
+            said |= {"item": found.item, "skip": reply[:1] == "s"}
+            said["right"] = [found.items[n - 1] for n in numbers if n]
+            found = collection.check(found.model, **said)
+    if as_json:
+        emit(asdict(found))
+    else:
+        typer.echo(f"{found.done} of {found.size} searches are checked. {found.sentence}")
+
+
+def _file(collection: Collection, item: int) -> str:
+    return printable(str(collection.file(item)))
 
 
 @models_app.command("activate")

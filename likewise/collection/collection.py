@@ -29,6 +29,7 @@ from likewise.store import Described, Forgotten, Item, Model, Store
 from likewise.types import LOOK, BadInput, NotFound, Progress, QueryRef, check_k
 
 if TYPE_CHECKING:
+    from likewise.collection.learn.check import Check, Checking
     from likewise.collection.targets import Targets
 
 DATA_FOLDER = ".likewise"
@@ -312,9 +313,9 @@ class Collection:
         """Why an item scores as it does: by block, by evidence, by list; words and clicks."""
         return self._search.why(query, item, options or Options.of(**given))
 
-    def candidates(self, query: Query, count: int = 20, *, seed: int = 0) -> list[int]:
-        """Items worth judging for a query, none of them judged yet, the near and far in turn."""
-        return self._search.candidates(query, count, seed=seed)
+    def candidates(self, query: Query, count: int = 20) -> list[int]:
+        """Items worth judging for a query, none judged yet: near and disputed ones in turn."""
+        return self._search.candidates(query, count)
 
     def suggest(self, text: str, k: int = 8) -> list[tuple[str, float]]:
         """Queries near this one: what else was asked, or is a tag, for alike pictures.
@@ -402,28 +403,35 @@ class Collection:
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
     ) -> Model:
-        """Learn a model from what people said, measure it, guard it.
+        """Learn a model from what people said and measure it; :meth:`check` decides on it.
+
+        Its card has the data used, settings, held-out measures and the guard's verdict.  The
+        same log gives the same model once.
 
         Parameters
         ----------
         method
             A way of learning: a name of :data:`likewise.collection.learn.methods.METHODS`.
-        activate
-            Make it the active model of its task if the guard lets it pass.
-        force
-            Activate it even if the guard does not.
+        activate, force
+            Make it the active model of its task if the guard lets it pass; even if not.
         seed
             Of every random choice.
         settings
             Of the method; its defaults where not given.
-
-        Returns
-        -------
-        Model
-            Its card has the data used, settings, held-out measures and the guard's verdict.
         """
-        ready = self.models.prepare(method, name=name, seed=seed, settings=settings)
-        return self.models.keep(ready, activate=activate, force=force, person=person)
+        made = self.models.made(method, name=name, seed=seed, settings=settings)
+        return self.checking.keep(made, activate=activate, force=force, person=person)
+
+    def check(self, model: int | str | None = None, **answer: Any) -> Check:
+        """The short check of a model: which pictures are right?  See ``Checking.check``."""
+        return self.checking.check(model, **answer)
+
+    @cached_property
+    def checking(self) -> Checking:
+        """Keeps what was learned, asks what the guard must know, activates what passes."""
+        from likewise.collection.learn.check import Checking  # heavy, as above
+
+        return Checking(self.store, self.models, self.teaching)
 
     # -- items -------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -271,28 +272,48 @@ class Search:
 
     # -- whom to ask what ----------------------------------------------------------
 
-    def candidates(self, query: Query, count: int = 20, *, seed: int = 0) -> list[int]:
-        """Items worth judging for a query, none judged yet: the near and the far in turn.
+    def candidates(self, query: Query, count: int = 20) -> list[int]:
+        """Items worth judging for a query, none judged yet: near ones and disputed ones in turn.
 
-        Where the nearest results are all relevant there is nothing to learn from them, so
-        half of the candidates come from a wider ring and from anywhere; in turn, so that a
-        person who stops early has judged both kinds.
+        Half are the nearest by what serves.  The others are found by some contestants and not by
+        all of them; what all of them find, or none, needs nobody's word.
         """
-        asked = self.understand(query, Options(model="plain", marks=False))
+        asked = self.understand(query, Options(marks=False))
         if asked.surrogate is None:
             raise BadInput("Candidates are chosen for a picture; give the query one.")
         judged = [*self._marks(query, asked.view), *self._ids(query.own_items)]
-        hits = asked.view.search(asked.surrogate, 12 * count + len(judged), asked.similarity)
-        ranked = _without(hits, judged).ids.tolist()
-        rng = np.random.default_rng(seed)
-        near = ranked[: (count + 1) // 2]
-        ring = ranked[len(near) : 10 * count]
-        wide = [ring[i] for i in sorted(rng.permutation(len(ring))[: count // 3].tolist())]
-        taken = {*near, *wide, *judged}
-        rest = [i for i in rng.permutation(asked.view.ids).tolist() if i not in taken]
-        far = [*wide, *rest][: count - len(near)]
-        turns = [i for pair in zip(near, far) for i in pair]
-        return [*turns, *near[len(far) :], *far[len(near) :]]
+        deep = 2 * count + len(judged)
+        lists = [
+            _without(asked.view.search(surrogate, deep, similarity), judged)
+            .ids[: 2 * count]
+            .tolist()
+            for surrogate, similarity in self._contestants(asked)
+        ]
+        near, agreed = lists[0][: (count + 1) // 2], set.intersection(*map(set, lists))
+        ranked = [i for level in zip_longest(*lists) for i in level if i is not None]
+        disputed = [i for i in dict.fromkeys(ranked) if i not in agreed and i not in near]
+        rest = [i for i in lists[0] if i not in near and i not in disputed]
+        others = [*disputed, *rest][: count - len(near)]
+        turns = [i for pair in zip(near, others) for i in pair]
+        return [*turns, *near[len(others) :], *others[len(near) :]]
+
+    def _contestants(self, asked: Understood) -> list[tuple[Surrogate, Similarity | None]]:
+        """Who might rank a query: what serves, plain, the newest model, each block by itself."""
+        view, query = asked.view, asked.query
+        assert asked.surrogate is not None
+        plain = asked.stages[0][1]
+        found: list[tuple[Surrogate, Any]] = [
+            (asked.surrogate, asked.similarity),
+            (plain, view.plain),
+        ]
+        newest = self._models.newest(view)
+        if newest is not None:
+            found.append((self._pictures(query, asked.line, view, newest), newest))
+        for columns in getattr(view.plain.space, "slices", {}).values():
+            alone = np.zeros_like(plain.vector)
+            alone[columns] = plain.vector[columns]
+            found.append((replace(plain, vector=alone), view.plain))
+        return found
 
 
 def product(code: Any, surrogate: Surrogate) -> float:

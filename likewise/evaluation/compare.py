@@ -17,7 +17,7 @@ from likewise.evaluation.relevance import RelevanceLike, as_relevance
 from likewise.evaluation.significance import Seed, bootstrap_interval, randomisation_test
 from likewise.types import BadInput
 
-MEASURES = ("map", "p1", "p10", "ndcg10")
+MEASURES = ("map", "p1", "p10", "ndcg10", "top_precision")
 JUDGED = ("judged_map", "bpref")
 """Added where only some items are judged."""
 

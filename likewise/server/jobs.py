@@ -155,12 +155,12 @@ def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) 
     """
     running.progress(0, 1, "Learning from the judgements.")
     method, settings = asked_for(payload)
-    ready = learn_apart(
-        collection, method, settings, str(payload.get("name", "")), running.should_stop
-    )
+    name = str(payload.get("name", ""))
+    known = collection.models.known(method, name=name, settings=settings)
+    ready = known or learn_apart(collection, method, settings, name, running.should_stop)
     if ready is None:
         return "Stopped; nothing was kept."
-    model = collection.models.keep(
+    model = collection.checking.keep(
         ready, activate=bool(payload.get("activate")), person=str(payload.get("person", ""))
     )
     collection.jobs.progress(running.job, 1, 1, mark={"model": model.id})
@@ -168,7 +168,7 @@ def learn_model(collection: Watched, running: Running, payload: dict[str, Any]) 
     if collection.models.all_active().get(task) == model.id:
         running.hub.publish("model", {"model": model.id, "task": task})
         sentence += " It is active now."
-    return sentence
+    return sentence if known is None else f"Nothing new was said since it was learned. {sentence}"
 
 
 def draw_map(collection: Watched, running: Running, payload: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from likewise.store.generations import Generation
 from likewise.store.items import Comparison, Item, Seen
 from likewise.store.jobs import Job
 from likewise.store.judgement_log import Record, Said, query_name
+from likewise.store.looks import Drawn
 from likewise.store.models import Activation, Model
 from likewise.store.paths import as_file, as_key, printable
 from likewise.store.sessions import Round, Session, Step
@@ -23,6 +24,7 @@ __all__ = [
     "Check",
     "Comparison",
     "Described",
+    "Drawn",
     "Fact",
     "Finding",
     "Forgotten",

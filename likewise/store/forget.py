@@ -55,6 +55,7 @@ def forget(store: Store, items: Iterable[int]) -> Forgotten:
         contents, shared = _contents(db, listed)
         keys = store.contents.sha256(contents)
         judgements = store.judgements.forget(ids)
+        store.looks.forget(ids)
         db.execute(f"DELETE FROM words WHERE rowid {AMONG}", (listed,))
         db.execute(f"DELETE FROM texts WHERE item {AMONG}", (listed,))
         db.execute(f"DELETE FROM items WHERE id {AMONG}", (listed,))

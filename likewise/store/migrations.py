@@ -260,9 +260,30 @@ CREATE INDEX judgements_taught ON judgements (query_item, query_value) WHERE kin
 CREATE INDEX judgements_sessions ON judgements (source) WHERE kind = 'ordering';
 """
 
+CHECKS = """
+CREATE TABLE draws (
+    model INTEGER NOT NULL REFERENCES models (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    item INTEGER NOT NULL,
+    asked TEXT NOT NULL,
+    skipped INTEGER NOT NULL,
+    PRIMARY KEY (model, position)
+) WITHOUT ROWID;
+CREATE INDEX draws_item ON draws (item);
+CREATE TABLE looks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    slot TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    model INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    verdict TEXT NOT NULL,
+    time REAL NOT NULL
+);
+"""
+
 STEPS: tuple[str, ...] = (
     ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES, LINES,
-    TAUGHT,
+    TAUGHT, CHECKS,
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from likewise.store.items import Items
 from likewise.store.jobs import Jobs
 from likewise.store.judgement_log import JudgementLog
 from likewise.store.lock import WriterLock
+from likewise.store.looks import Looks
 from likewise.store.maps import Maps
 from likewise.store.models import Models
 from likewise.store.scratch import Scratch
@@ -43,8 +44,8 @@ class Store:
         Vectors; published indexes.
     judgements, uploads
         The log of judgements; query pictures kept by hash.
-    models, spaces
-        Learned models; fitted spaces.
+    models, looks, spaces
+        Learned models; the short checks of them; fitted spaces.
     jobs, sessions, settings
         Long work; target search; names and values.
     thumbnails, maps, scratch
@@ -65,6 +66,7 @@ class Store:
         self.judgements = JudgementLog(catalogue, self.items)
         self.uploads = Uploads(catalogue, folder, self.thumbnails)
         self.models = Models(catalogue, folder)
+        self.looks = Looks(catalogue)
         self.spaces = SpaceFiles(catalogue, folder)
         self.jobs = Jobs(catalogue)
         self.sessions = Sessions(catalogue)

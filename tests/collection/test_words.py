@@ -194,7 +194,7 @@ def test_one_click_is_learned_and_stays_inactive(collection):
     assert kept.judgement.query.value == "Red stripes"
     model = collection.learn("ranked-cca", settings={"captions": False})
     assert collection.models.active("text") is None
-    assert "too few" in model.card["guard"]["sentence"]
+    assert "fewer than 100" in model.card["guard"]["sentence"]
     with pytest.raises(BadInput, match="not activated"):
         collection.models.activate(model.id)
     answer = collection.search(text="red stripes", k=3, model=model.id)

@@ -1,80 +1,141 @@
-"""The guard: when a model may serve, and what it says when not."""
+"""The guard: unbiased, at its level however often it looks, and plain in what it says."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from likewise.evaluation.guard import FEWEST, guard
+from likewise.evaluation.guard import (
+    DRAWN,
+    Draw,
+    depth,
+    draw,
+    judge,
+    look_at,
+    next_look,
+)
 from likewise.types import BadInput
 
-
-def measures(n: int, gain: float, seed: int = 0, spread: float = 0.1):
-    rng = np.random.default_rng(seed)
-    base = rng.random(n) * 0.5
-    return base + gain + spread * rng.normal(size=n), base
+MANY = {"pictures": 5000, "k": 50}
 
 
-def test_a_clear_gain_may_serve():
-    mine, base = measures(200, 0.1)
-    first = np.ones(200)
-    verdict = guard(mine, base, first, first, draws=2000)
-    assert verdict.activate
-    assert verdict.needed == 0
-    assert verdict.p_value < 0.05
-    assert np.isclose(verdict.difference, (mine - base).mean())
+def test_the_estimate_is_unbiased_for_the_change_of_precision_at_k():
+    rng = np.random.default_rng(0)
+    a, b = list(range(50)), [0, *range(30, 79)]
+    relevant = {i: bool(rng.random() < (0.7 if i < 30 else 0.4)) for i in range(80)}
+    truth = np.mean([relevant[i] for i in a]) - np.mean([relevant[i] for i in b])
+    drawn = [draw(a, b, rng) for _ in range(4000)]
+    assert all(len(d.new) == len(d.old) == DRAWN for d in drawn)
+    found = np.array([d.change(relevant)[0] for d in drawn])
+    assert abs(found.mean() - truth) < 4 * found.std() / len(found) ** 0.5
+    assert found.std() > 0
 
 
-def test_a_fall_of_precision_at_1_keeps_it_out():
-    mine, base = measures(200, 0.1)
-    first = np.ones(200)
-    worse = first.copy()
-    worse[:3] = 0  # 1.5 %
-    verdict = guard(mine, base, worse, first, draws=2000)
-    assert not verdict.activate
-    assert "precision@1" in verdict.sentence
-    worse[1:3] = 1  # half a per cent is allowed
-    assert guard(mine, base, worse, first, draws=2000).activate
+def test_what_agrees_needs_no_answer_and_first_results_count_by_themselves():
+    rng = np.random.default_rng(0)
+    same = draw([1, 2, 3], [1, 3, 2], rng)
+    assert same.items == ()
+    assert same.change({}) == (0.0, 0.0)
+    swapped = draw([2, 1, 3], [1, 2, 3], rng)
+    assert swapped.items == (1, 2)
+    assert swapped.change({1: False, 2: True}) == (0.0, 1.0)
+    assert draw([], [], rng).change({}) == (0.0, 0.0)
+    with pytest.raises(BadInput):
+        draw([1], [1, 2], rng)
 
 
-def test_luck_is_not_enough_and_the_wanted_number_grows_as_the_gain_shrinks():
-    first = np.zeros(60)
-    wanted = []
-    for gain in (0.02, 0.01):
-        rng = np.random.default_rng(1)
-        noise = 0.2 * rng.normal(size=60)
-        base = rng.random(60)
-        verdict = guard(base + gain + noise - noise.mean(), base, first, first, draws=2000)
-        assert not verdict.activate
-        assert f"{verdict.needed} more" in verdict.sentence
-        wanted.append(verdict.needed)
-    assert 0 < wanted[0] < wanted[1]
+def test_pictures_that_are_gone_leave_the_draw_and_an_empty_side_the_query():
+    asked = Draw((1, 2), (3, 4), (1, 3), 0.5)
+    left = asked.without([2])
+    assert left == Draw((1,), (3, 4), (1, 3), 0.5)
+    assert left.change({1: True, 3: True, 4: False}) == (0.25, 0.0)
+    assert asked.without([1]).first == ()
+    assert asked.without([1, 2]) is None
+    assert Draw((), (), (5, 6), 0.0).without([5]).items == ()
 
 
-def test_no_gain_needs_no_more_judgements():
-    mine, base = measures(100, -0.05)
-    verdict = guard(mine, base, np.ones(100), np.ones(100), draws=2000)
-    assert not verdict.activate
-    assert verdict.needed == 0
-    assert "gains nothing" in verdict.sentence
+def test_looks_are_at_fixed_sizes():
+    assert [look_at(n) for n in (11, 12, 24, 49, 50, 399, 400, 799, 800, 1700)] == [
+        0, 12, 12, 25, 50, 200, 400, 400, 800, 1600,
+    ]  # fmt: skip
+    assert [next_look(n) for n in (0, 12, 49, 400, 800)] == [12, 25, 50, 800, 1600]
+    assert [depth(n) for n in (30, 120, 5000)] == [3, 12, 50]
 
 
-@pytest.mark.parametrize("n", [0, 1, FEWEST - 1])
-def test_too_few_held_out_queries_say_how_many_more(n):
-    mine, base = measures(n, 0.5)
-    verdict = guard(mine, base, np.ones(n), np.zeros(n))
-    assert not verdict.activate
-    assert verdict.needed == FEWEST - n
-    assert str(FEWEST - n) in verdict.sentence
-    assert np.isnan(verdict.p_value)
+def test_nothing_passes_between_looks_or_at_a_size_that_is_spent():
+    rng = np.random.default_rng(0)
+    d, f = 0.2 + 0.1 * rng.normal(size=49), np.zeros(49)
+    assert judge(d, f, **MANY).passed
+    again = judge(d, f, spent=25, **MANY)
+    assert (again.passed, again.size, again.forecast) == (False, 0, (1, 1))
+    assert judge(d[:11], f[:11], **MANY).sentence == (
+        "Not used yet: 1 more search is to be checked first."
+    )
+    assert judge([], [], **MANY).sentence == "Not used yet: 12 searches are to be checked first."
+    assert judge([*d, 0.2], [*f, 0], spent=25, **MANY).size == 50
 
 
-def test_queries_that_tell_nothing_do_not_count():
-    mine, base = measures(40, 0.1)
-    mine[:20] = np.nan
-    assert guard(mine, base, np.ones(40), np.ones(40)).queries == 20
+def test_small_collections_and_no_spread_do_not_pass():
+    rng = np.random.default_rng(0)
+    d = 0.2 + 0.1 * rng.normal(size=50)
+    assert not judge(d, np.zeros(50), pictures=99, k=9).passed
+    assert judge(d, np.zeros(50), pictures=100, k=10).passed
+    assert not judge(np.full(50, 0.2), np.zeros(50), **MANY).passed
+    assert "not better" in judge(-d, np.zeros(50), **MANY).sentence
 
 
-def test_measures_of_other_queries_are_refused():
-    with pytest.raises(BadInput, match="same queries"):
-        guard([1.0], [1.0, 2.0], [1.0], [1.0])
+def test_what_comes_first_may_not_get_worse():
+    rng = np.random.default_rng(0)
+    d = 0.2 + 0.1 * rng.normal(size=100)
+    f = np.zeros(100)
+    f[:2] = -1  # a fall of .02: below .01 and within half a standard error, which is .007
+    assert judge(d, f, **MANY).passed is False
+    f[0] = 0
+    assert judge(d, f, **MANY).passed
+    f[:] = rng.permutation([-1.0] * 14 + [1.0] * 12 + [0.0] * 74)  # -.02 of a spread of .5
+    assert judge(d, f, **MANY).passed
+    short = np.array([-1.0] * 8 + [1.0] * 7 + [0.0] * 10)  # below 50 queries without that slack
+    refused = judge(d[:25], short, **MANY)
+    assert not refused.passed
+    assert "what comes first" in refused.sentence
+
+
+def test_a_forecast_is_a_range_and_at_most_doubles():
+    rng = np.random.default_rng(3)
+    noise = rng.normal(size=25)
+    noise = (noise - noise.mean()) / noise.std(ddof=1)
+
+    def said(mean, **how):
+        return judge(0.1 * noise + mean, np.zeros(25), **MANY, **how)
+
+    assert said(0.05).passed  # t = 2.5, wanted 2.28
+    luck = said(0.04)
+    low, high = luck.forecast
+    assert 25 <= low <= high
+    assert f"{low} to {high} more" in luck.sentence
+    assert said(0.04, before=(high + 1) // 2).forecast == luck.forecast
+    assert said(0.04, before=high // 2).forecast is None
+    unclear = said(0.01)
+    assert unclear.forecast is None
+    assert "cannot be told yet" in unclear.sentence
+
+
+def test_the_level_holds_over_all_looks_together():
+    """Null models with all looks from 12 to 400 pass in about 3 %, worse ones never."""
+    rng = np.random.default_rng(1)
+    passed = worse = 0
+    for _ in range(600):
+        share = rng.integers(0, 30, size=400) / 50
+        answers = rng.binomial(DRAWN, 0.5, size=(2, 400)) / DRAWN
+        d = share * (answers[0] - answers[1])
+        f = rng.choice([-1.0, 0.0, 1.0], p=[0.1, 0.8, 0.1], size=400)
+        for number, shift in enumerate((0.0, -0.03)):
+            spent, good = 0, False
+            for size in (12, 25, 50, 100, 200, 400):
+                verdict = judge(d[:size] + shift, f[:size], spent=spent, **MANY)
+                good, spent = good or verdict.passed, verdict.size
+            passed += good and number == 0
+            worse += good and number == 1
+    assert passed / 600 < 0.06
+    assert passed > 2
+    assert worse / 600 < 0.01

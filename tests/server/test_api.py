@@ -242,7 +242,7 @@ def test_learning_activates_what_the_guard_lets_pass_unless_told_not_to(
     monkeypatch.setattr(jobs, "learn_apart", lambda *_: ready._replace(card=card))
     for body, message in (
         ({"activate": False}, "It may serve."),
-        ({}, "It may serve. It is active now."),
+        ({}, "Nothing new was said since it was learned. It may serve. It is active now."),
     ):
         job = client.post(f"{API}/models/learn", json=body).json()
         done = wait_for(client, job["id"], "done", "failed")

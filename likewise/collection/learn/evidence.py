@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise.collection.learn.changes import changes, curves
-from likewise.collection.learn.guard import HeldOut
 from likewise.collection.lines.line import View
 from likewise.collection.lines.visual_words import weights_shown
 from likewise.evaluation import Comparison, Run
@@ -35,6 +34,9 @@ from likewise.types import (
     Similarity,
     Surrogate,
 )
+
+if TYPE_CHECKING:
+    from likewise.collection.learn.guard import HeldOut
 
 FOLDS = 5
 Mask = NDArray[np.bool_]

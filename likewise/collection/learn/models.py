@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +61,7 @@ class Modelling:
     """
 
     def __init__(self, store: Store, lines: Mapping[str, Line]) -> None:
-        self._store, self._lines = store, lines
+        self._store, self.lines = store, lines
         self._lock = threading.Lock()
         self._loaded: dict[tuple[int, str], Similarity] = {}
         self._readers: dict[tuple[int, str], Reader] = {}
@@ -144,19 +146,73 @@ class Modelling:
         from likewise.collection.learn.evidence import Sources
         from likewise.collection.learn.prepare import prepare
 
-        way = METHODS[method]
+        way, log = METHODS[method], self.log
         chosen = way.read(settings)
-        view = self._lines[way.line].view()
+        view = self.lines[way.line].view()
         record = self._usable(way.task, view)
         active = None if record is None else (record, self._load(record, view))
-        return prepare(way, chosen, Sources(self._store, view, seed, active), name)
+        ready = prepare(way, chosen, Sources(self._store, view, seed, active), name)
+        return ready._replace(card={**ready.card, "log": log})
+
+    def made(self, method: str = DEFAULT, **how: Any) -> Prepared | Model:
+        """What :meth:`prepare` learns, or the model that was learned like that before."""
+        return self.known(method, **how) or self.prepare(method, **how)
+
+    def known(
+        self,
+        method: str = DEFAULT,
+        *,
+        name: str = "",
+        seed: int = 0,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Model | None:
+        """What was learned in this way from the log as it is, to replace what serves now."""
+        way = METHODS[method]
+        if way.role != "ranks":  # captions teach too, and they are in no log
+            return None
+        view, active = self.lines[way.line].view(), self.active(way.task)
+        given = json.loads(json.dumps(asdict(way.read(settings))))
+        wanted = {"method": way.name, "settings": given, "seed": seed, "log": self.log}
+        serving = None if active is None else active.id
+        for model in reversed(self.all()):
+            named = model.name == (name or way.name) and model.space == view.space
+            same = all(model.card.get(key) == value for key, value in wanted.items())
+            if named and same and serving in (model.id, model.card.get("against", 0)):
+                return model
+        return None
+
+    @property
+    def log(self) -> list[int]:
+        """What is the same only while the log is: its newest record, and how many count."""
+        return [self._store.judgements.newest(), len(self._store.judgements)]
+
+    def has_news(self) -> bool:
+        """Whether the log says something that the newest model by look has not heard."""
+        ranking = [model for model in self._store.models.all() if task_of(model) == LOOK]
+        return not ranking or ranking[-1].card.get("log") != self.log
+
+    def newest(self, view: View) -> Similarity | None:
+        """The newest model of a line that can rank there; None where there is none."""
+        for model in reversed(self._store.models.all()):
+            mine = task_of(model) == view.line.name and model.space == view.space
+            if mine and METHODS.similarity(model.card) is not None:
+                return self._load(model, view)
+        return None
 
     def keep(
         self, ready: Prepared, *, activate: bool = True, force: bool = False, person: str = ""
     ) -> Model:
         """Store what :meth:`prepare` learned; activate it if the guard lets it pass."""
-        model = self._store.models.add(ready.name, ready.arrays, ready.card, space=ready.space)
-        if (activate and ready.card["guard"]["passed"]) or force:
+        card = {**ready.card, "activate": activate}
+        verdict = card["guard"]
+        sizes = [one["size"] for one in verdict.values() if isinstance(one, dict)]
+        with self._store.transaction():
+            model = self._store.models.add(ready.name, ready.arrays, card, space=ready.space)
+            self._store.looks.draw(model.id, ready.drawn)
+            if max(sizes, default=0):
+                slot = slot_of(task_of(model))
+                self._store.looks.look(slot, model.id, max(sizes), verdict)
+        if (activate and verdict["passed"]) or force:
             self.activate(model.id, person=person, force=force)
         return model
 
@@ -182,6 +238,9 @@ class Modelling:
                 continue
             if ready is not None:
                 forced = self._store.models.history(slot_of(task))[-1].reason == "force"
+                verdict = self.get(record.id).card.get("guard", {})
+                if verdict.get("passed"):  # it was checked, and the log says the same as then
+                    ready = ready._replace(card={**ready.card, "guard": verdict}, drawn=())
                 self.keep(ready, force=forced)
                 done.add(record.space)
         if done:
@@ -231,7 +290,7 @@ class Modelling:
         ranks = {task_of(self.get(model)) for model in models if model != "plain"}
         if len(ranks - {"text"}) > 1:
             raise BadInput("Compare models that search the same: by look, or for objects.")
-        view = self._lines[OBJECTS if OBJECTS in ranks else LOOK].view()
+        view = self.lines[OBJECTS if OBJECTS in ranks else LOOK].view()
         log = self._store.judgements if judgements is None else judgements
         evidence = Marks.gather(Sources(self._store, view), log)
         every = range(len(evidence.refs))
@@ -247,13 +306,15 @@ class Modelling:
     # -- the registry ------------------------------------------------------------
 
     def all(self) -> list[Model]:
-        """Every model, oldest first."""
-        return self._store.models.all()
+        """Every model, oldest first, with the last word of the guard on its card."""
+        said = self._store.looks.verdicts()
+        return [_with(model, said.get(model.id)) for model in self._store.models.all()]
 
     def get(self, model: int | str) -> Model:
         """One model, by its number or (the newest of that) name."""
         try:
-            return self._store.models.get(int(model))
+            found = self._store.models.get(int(model))
+            return _with(found, self._store.looks.verdicts().get(found.id))
         except ValueError:
             named = [m for m in self.all() if m.name == model]
             if not named:
@@ -334,7 +395,7 @@ class Modelling:
         """
         views = self._present()
         if not views:
-            raise NotFound(self._lines[LOOK].empty)
+            raise NotFound(self.lines[LOOK].empty)
         try:
             arrays, envelope = self._store.models.unpacked(data, what)
         except DataProblem as error:
@@ -358,7 +419,7 @@ class Modelling:
 
     def _present(self) -> list[View]:
         """Of the lines that hold something, look first."""
-        return [view for line in self._lines.values() if len(view := line.view())]
+        return [view for line in self.lines.values() if len(view := line.view())]
 
 
 @np.errstate(all="ignore")
@@ -385,6 +446,10 @@ def as_json(model: Model, active: Container[int] = ()) -> dict[str, Any]:
         "id": model.id, "name": model.name, "task": task_of(model), "active": model.id in active,
         "made": model.made, "space": model.space, "card": dict(model.card),
     }  # fmt: skip
+
+
+def _with(model: Model, verdict: Mapping[str, Any] | None) -> Model:
+    return model if verdict is None else replace(model, card={**model.card, "guard": verdict})
 
 
 def title(model: Model) -> str:

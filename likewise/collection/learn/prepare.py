@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from likewise.collection.learn.evidence import Sources
-from likewise.collection.learn.guard import finite, hold_out
-from likewise.collection.learn.methods import Method
+from likewise.collection.learn.guard import finite, hold_out, spent_looks
+from likewise.collection.learn.methods import SLOTS, Method
+from likewise.store import Drawn
 from likewise.types import DataProblem, LikewiseError
 
 
@@ -20,6 +21,8 @@ class Prepared(NamedTuple):
     arrays: dict[str, Any]
     card: dict[str, Any]
     space: str
+    drawn: tuple[Drawn, ...] = ()
+    """What its check asks."""
 
 
 def prepare(method: Method, settings: Any, sources: Sources, name: str = "") -> Prepared:
@@ -44,8 +47,9 @@ def _prepare(method: Method, settings: Any, sources: Sources, name: str) -> Prep
     learners = {key: value for key, value in given.items() if key not in own}
     evidence = kind.gather(sources, **own)
     make = partial(method.part("learner"), sources.view.plain, seed=sources.seed, **learners)
-    held = hold_out(evidence, make, sources.seed)
-    learned = evidence.fit(make)
+    slot = SLOTS[method.task]
+    held = hold_out(evidence, make, slot, sources.seed)
+    learned = held.learned
     compared = held.table(evidence.baseline)
     arrays, written = learned.similarity_.to_arrays()
     card = {
@@ -58,9 +62,10 @@ def _prepare(method: Method, settings: Any, sources: Sources, name: str) -> Prep
         "report": asdict(learned.report_),
         "held_out": [] if compared is None else [dict(row) for row in compared.rows],
         **evidence.told(learned, held, compared),
-        "guard": held.told(),
+        "guard": held.told(len(sources.view), spent_looks(evidence, slot)),
+        "against": None if sources.active is None else sources.active[0].id,
         "seconds": time.perf_counter() - started,
         "time": time.time(),
     }
     arrays |= evidence.arrays()
-    return Prepared(name or method.name, arrays, finite(card), sources.view.space)
+    return Prepared(name or method.name, arrays, finite(card), sources.view.space, held.drawn)

@@ -24,7 +24,7 @@ from likewise.collection.options import normal_text
 from likewise.collection.search import fused
 from likewise.collection.text import Reader, full_text
 from likewise.evaluation import Comparison, Run
-from likewise.evaluation.guard import FEWEST
+from likewise.evaluation.guard import LOOKS
 from likewise.features.text import TextVocabulary
 from likewise.judgements import ClickReport, Judgements, click_table, from_clicks
 from likewise.learners.clicks import Clicks
@@ -213,7 +213,7 @@ class Texts:
         if self.sources.active is not None:
             known = set(self.seen.tolist())
             fresh = [q for q in queries if hash_of(self.texts[q]) not in known]
-            if len(fresh) >= FEWEST:
+            if len(fresh) >= LOOKS[0]:
                 found["active"] = self.sources.active[1], fresh
         return found
 

@@ -185,7 +185,7 @@ class Candidates(BaseModel):
 
 @router.post("/teach/candidates", response_model=Candidates, tags=["teach"])
 def teach_candidates(asked: CandidatesIn, here: Here) -> dict[str, Any]:
-    """Items to judge for a query: near ones, farther ones and a few at random, none judged yet."""
+    """Items to judge for a query, none judged yet: near ones, and those that models dispute."""
     found = here.collection.candidates(asked.query(here.collection), asked.count)
     return {"items": [item_out(i) for i in here.collection.items.many(found)]}
 
@@ -197,6 +197,7 @@ class TeachOut(BaseModel):
     judgements: int
     queries: int
     both: int = Field(description="queries with right and wrong items, which teach most")
+    new: bool = Field(description="whether something was said since the newest model was learned")
 
 
 @router.get("/teach/next", response_model=TeachOut, tags=["teach"])
@@ -215,4 +216,5 @@ def teach_next(
         "judgements": sum(map(len, said)),
         "queries": len(said),
         "both": sum(len({value > 0 for value in values}) == 2 for values in said),
+        "new": bool(said) and collection.models.has_news(),
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
 from likewise.collection import Model
+from likewise.collection.learn.check import Check
 from likewise.collection.learn.guard import finite
 from likewise.collection.learn.methods import DEFAULT, METHODS
 from likewise.collection.learn.models import as_json as model_json
@@ -16,7 +18,7 @@ from likewise.collection.learn.models import task_of
 from likewise.learners.settings import Setting
 from likewise.server.errors import refusals
 from likewise.server.jobs import as_json
-from likewise.server.schemas import JobOut, Line, ModelOut, Strict
+from likewise.server.schemas import ItemId, ItemOut, JobOut, Line, ModelOut, Strict, item_out
 from likewise.server.served import Here, Key
 
 router = APIRouter(tags=["models"], responses=refusals())
@@ -112,6 +114,61 @@ def activate(model: Id, asked: ActivateIn, here: Here, key: Key = None) -> dict[
     answer: dict[str, Any] = here.replay.once(key, f"activate {model}", asked.model_dump(), act)
     here.hub.publish("model", {**answer, "task": task})
     return answer
+
+
+class CheckOut(BaseModel):
+    """How far the short check of a model is, and what it asks next."""
+
+    model: int
+    done: int = Field(description="searches that are answered")
+    size: int = Field(description="searches that must be, before the next look at them")
+    item: ItemOut | None = Field(description="the picture that is searched for next")
+    items: list[ItemOut] = Field(description="which of these are right for it?")
+    passed: bool
+    active: bool
+    sentence: str
+    taught: int = Field(description="marks given freely until the last look; 0 before the first")
+    asked: int = Field(description="answers in checks until then")
+
+
+@router.get("/models/{model}/check", response_model=CheckOut)
+def check(model: Id, here: Here) -> dict[str, Any]:
+    """What the short check of a model asks next: which of these pictures are right?"""
+    return _check_out(here, here.collection.check(model))
+
+
+class CheckIn(Strict):
+    """An answer: those of the asked pictures that are right; all others are wrong."""
+
+    item: ItemId
+    right: Annotated[list[ItemId], Field(max_length=1000)] = Field(
+        [], description="of the asked ones"
+    )
+    skip: bool = Field(False, description="leave this search out: nobody can tell")
+    person: Line = ""
+
+
+@router.post("/models/{model}/check", response_model=CheckOut)
+def answer_check(model: Id, asked: CheckIn, here: Here, key: Key = None) -> dict[str, Any]:
+    """Answer, and hear what is asked next; a model that passes serves at once."""
+    said = asked.model_dump()
+
+    def act() -> dict[str, Any]:
+        before = here.collection.models.all_active()
+        answer = here.collection.check(model, **said)
+        now = here.collection.models.all_active()
+        here.hub.publish("judgements", {"records": []})
+        for task in (task for task in now if now[task] != before.get(task)):
+            here.hub.publish("model", {"model": now[task], "task": task})
+        return _check_out(here, answer)
+
+    return here.replay.once(key, f"check {model}", said, act)
+
+
+def _check_out(here: Here, found: Check) -> dict[str, Any]:
+    shown = {i.id: item_out(i) for i in here.collection.items.many([*found.items, found.item or 0])}
+    asked = [shown[i] for i in found.items if i in shown]
+    return {**asdict(found), "item": shown.get(found.item or 0), "items": asked}
 
 
 class RollbackIn(Strict):

@@ -33,6 +33,7 @@ export const shares = (words) => words.split(", ").map((part) => part.replace(/^
 // What a finished check means for whoever taught.
 export const verdict = (model) => {
   if (model.active) return "In use: your searches are better for it.";
+  if (model.card.guard?.by === "check" && !model.card.guard.passed) return model.card.guard.sentence;
   return model.card.guard?.passed ? "Ready: clearly better than before." : "Not used yet: not clearly better.";
 };
 

@@ -5,8 +5,9 @@ import { ask, call, newKey } from "/static/lib/api.js";
 import { jobs, status, ticks } from "/static/lib/news.js";
 import { person } from "/static/lib/outbox.js";
 import { Link } from "/static/lib/router.js";
-import { complain, say } from "/static/lib/toasts.js";
+import { complain } from "/static/lib/toasts.js";
 import { verdict } from "/static/lib/words.js";
+import { Check } from "/static/parts/check.js";
 import { Progress } from "/static/parts/progress.js";
 
 const post = (path, body) => call(path, { body: { person: person.value, ...body }, key: newKey() });
@@ -18,14 +19,7 @@ function useMethods(choose) {
   return methods;
 }
 
-// Learning twice from the same feedback would make the same model twice.
-async function nothingNew() {
-  const [models, log] = await Promise.all([call("/models"), call("/judgements?limit=1&undone=true")]).catch(() => [[], null]);
-  const last = models.find((m) => m.task === "look" && !m.card.imported);
-  return !!last && last.made > (log.records[0]?.time ?? 0);
-}
-
-export function Learn({ ready = true, choose = false }) {
+export function Learn({ ready = true, taught = true, choose = false }) {
   const latest = useSignal(jobs).find((job) => job.kind === "learn");
   const busy = latest?.state === "running";
   const objects = useSignal(status)?.same_object;
@@ -33,11 +27,7 @@ export function Learn({ ready = true, choose = false }) {
   const [name, setName] = useState("");
   const [settings, setSettings] = useState({});
   const method = methods.find((m) => m.name === name) || methods[0];
-  const learn = () => post("/models/learn", { activate: false, settings, ...(method && { method: method.name }) }).catch(complain);
-  const press = async () => {
-    if (choose || !await nothingNew()) learn();
-    else say("You gave no feedback since this was learned last; the same would come of it.", { action: "Learn anyway", run: learn, lasting: 15000 });
-  };
+  const learn = () => post("/models/learn", { settings, ...(method && { method: method.name }) }).catch(complain);
   const pick = (event) => { setName(event.target.value); setSettings({}); };
   return html`<section class="learn" aria-label="Learning">
     <h2>${choose ? "Learn" : "Learning"}</h2>
@@ -45,12 +35,12 @@ export function Learn({ ready = true, choose = false }) {
       ${choose && html`<label>What <select value=${method?.name} onChange=${pick}>
         ${methods.map((m) => html`<option key=${m.name} value=${m.name} disabled=${m.line === "objects" && !objects}>${m.title}</option>`)}
       </select></label>`}
-      <button class="main" disabled=${!ready || busy} onClick=${press}>Learn now</button>
+      <button class="main" disabled=${!ready || busy} onClick=${learn}>Learn now</button>
       ${!choose && html`<${Active} />`}</p>
     ${method && html`<p class="soft">${method.help}</p>
       <details key=${method.name}><summary>Settings</summary><dl class="facts">${method.settings.map((one) => html`<${Setting} key=${one.name} one=${one}
         set=${(value) => setSettings(({ [one.name]: _, ...rest }) => (value === undefined ? rest : { ...rest, [one.name]: value }))} />`)}</dl></details>`}
-    ${!ready && html`<p class="soft">Mark some photos first; both right and wrong ones teach.</p>`}
+    ${!ready && html`<p class="soft">${taught ? "You gave no feedback since this was learned last." : "Mark some photos first; both right and wrong ones teach."}</p>`}
     ${busy && html`<${Progress} job=${latest} />`}
     ${latest && !busy && html`<${Verdict} key=${latest.id} job=${latest} brief=${!choose} />`}
   </section>`;
@@ -81,9 +71,11 @@ function Verdict({ job, brief }) {
   const guard = model?.card.guard;
   return html`<div class=${`verdict ${guard?.passed ? "passed" : ""}`} role="status">
     ${model && html`<b>${brief ? verdict(model) : `Model ${model.id} ${model.name}: ${guard?.passed ? "the guard let it pass" : "the guard keeps it back"}.`}</b>`}
+    ${brief && guard?.by === "check" && html`<p>${guard.sentence}</p>`}
     ${brief && model ? html`<p><${Link} to="/models" params=${new URLSearchParams({ model: model.id })}>The numbers<//></p>` : html`<p>${guard?.sentence || job.message}</p>`}
     ${guard?.passed && !model.active && html`<button class="main" onClick=${activate}>Use it</button>`}
     ${model?.active && !brief && html`<span class="soft">It is active.</span>`}
+    ${guard?.by === "check" && !guard.passed && html`<${Check} model=${model.id} />`}
   </div>`;
 }
 

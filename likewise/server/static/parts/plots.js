@@ -3,6 +3,7 @@ import { html } from "/static/vendor/preact-htm.js";
 
 const NAMES = {
   map: "MAP", judged_map: "Judged MAP", p1: "Precision@1", p10: "Precision@10", ndcg10: "NDCG@10", bpref: "bpref",
+  top_precision: "What comes first",
 };
 export const named = (measure) => NAMES[measure] || measure;
 const short = (measure) => named(measure).replace("Precision", "P").replace("Judged", "judged");

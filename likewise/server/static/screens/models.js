@@ -8,6 +8,7 @@ import { person } from "/static/lib/outbox.js";
 import { Link, go, staying } from "/static/lib/router.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { Changes } from "/static/parts/changes.js";
+import { Check } from "/static/parts/check.js";
 import { Compare } from "/static/parts/compare.js";
 import { Dialog } from "/static/parts/dialog.js";
 import { Learn } from "/static/parts/learn.js";
@@ -78,7 +79,8 @@ function Card({ model }) {
     <h2>Model ${model.id} ${model.name}</h2>
     <div class=${`verdict ${guard?.passed ? "passed" : ""}`}>
       <b>${guard ? (guard.passed ? "The guard let it pass." : "The guard keeps it back.") : "The guard never looked at it."}</b>
-      <p>${guard?.sentence || "It was never compared with plain similarity."}</p></div>
+      <p>${guard?.sentence || "It was never compared with plain similarity."}</p>
+      ${guard?.by === "check" && !guard.passed && html`<${Check} model=${model.id} />`}</div>
     <${Acts} model=${model} />
     <dl class="facts">${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     ${rows.length > 0 && html`<h3>On queries it had not seen</h3>

@@ -43,7 +43,7 @@ export function Teach({ params }) {
       : progress && html`<div class="empty"><h2>${progress.judgements ? "Every suggested photo is taught" : "Nothing to teach yet"}</h2>
           <p>${progress.judgements ? "Learn now, or open one of " : "Put some photos in first; then open one of "}
           <${Link} to="/">your photos<//> and press “Teach with this”.</p></div>`}
-    <${Learn} ready=${progress?.judgements > 0} />
+    <${Learn} ready=${progress?.new} taught=${progress?.judgements > 0} />
     <${History} />
   </section>`;
 }
