@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -393,33 +393,23 @@ class Collection:
     # -- learning ----------------------------------------------------------------
 
     def learn(
-        self,
-        method: str = DEFAULT,
-        *,
-        name: str = "",
-        activate: bool = True,
-        force: bool = False,
-        person: str = "",
-        seed: int = 0,
-        settings: Mapping[str, Any] | None = None,
-    ) -> Model:
+        self, method: str = DEFAULT, *, activate: bool = True, force: bool = False,
+        person: str = "", **how: Any,
+    ) -> Model:  # fmt: skip
         """Learn a model from what people said and measure it; :meth:`check` decides on it.
 
-        Its card has the data used, settings, held-out measures and the guard's verdict.  The
-        same log gives the same model once.
+        Its card has data, settings, measures, verdict.  The same log gives the same model once.
 
         Parameters
         ----------
         method
-            A way of learning: a name of :data:`likewise.collection.learn.methods.METHODS`.
+            A name of :data:`likewise.collection.learn.methods.METHODS`.
         activate, force
             Make it the active model of its task if the guard lets it pass; even if not.
-        seed
-            Of every random choice.
-        settings
-            Of the method; its defaults where not given.
+        how
+            ``name``, ``seed`` (of every random choice) and ``settings`` of the method.
         """
-        made = self.models.made(method, name=name, seed=seed, settings=settings)
+        made = self.models.known(method, **how) or self.models.prepare(method, **how)
         return self.checking.keep(made, activate=activate, force=force, person=person)
 
     def check(self, model: int | str | None = None, **answer: Any) -> Check:

@@ -160,7 +160,7 @@ def judge(
     before
         The most queries that the last forecast asked for: a new one is at most twice as many.
     against
-        Name of what serves.
+        Name of what serves, where ``changes`` are of average precision.
     k
         K where ``changes`` are of precision@K; None for average precision.
 
@@ -215,7 +215,7 @@ def _moved(gain: float, n: int, against: str, k: int | None) -> str:
     searches = f"{n} search{'' if n == 1 else 'es'}"
     if k is None:
         return f"average precision {gain:+.3f} against {against} on {searches}"
-    return f"{gain * k:+.1f} right photos among the first {k} against {against}, {searches}"
+    return f"{gain * k:+.1f} right photos among the first {k}, {searches}"
 
 
 def _range(ahead: tuple[int, int]) -> str:

@@ -129,7 +129,6 @@ class Checking:
         view, slot = self._view(model), slot_of(task_of(model))
         _, changes = self._answered(model, view)
         taken = self._store.looks.taken(slot)
-        against = model.card.get("against")
         last = [verdict.get("forecast") for _, verdict in taken]
         verdict = judge(
             [d for d, _ in changes],
@@ -137,7 +136,6 @@ class Checking:
             pictures=len(view),
             spent=max((size for size, _ in taken), default=0),
             before=last[-1][1] if last and last[-1] else None,
-            against="plain" if against is None else f"model {against}",
             k=depth(len(view)),
         )
         if not verdict.size:

@@ -154,10 +154,6 @@ class Modelling:
         ready = prepare(way, chosen, Sources(self._store, view, seed, active), name)
         return ready._replace(card={**ready.card, "log": log})
 
-    def made(self, method: str = DEFAULT, **how: Any) -> Prepared | Model:
-        """What :meth:`prepare` learns, or the model that was learned like that before."""
-        return self.known(method, **how) or self.prepare(method, **how)
-
     def known(
         self,
         method: str = DEFAULT,

@@ -71,7 +71,7 @@ function Verdict({ job, brief }) {
   const guard = model?.card.guard;
   return html`<div class=${`verdict ${guard?.passed ? "passed" : ""}`} role="status">
     ${model && html`<b>${brief ? verdict(model) : `Model ${model.id} ${model.name}: ${guard?.passed ? "the guard let it pass" : "the guard keeps it back"}.`}</b>`}
-    ${brief && guard?.by === "check" && html`<p>${guard.sentence}</p>`}
+    ${brief && guard?.by === "check" && guard.passed && html`<p>${guard.sentence}</p>`}
     ${brief && model ? html`<p><${Link} to="/models" params=${new URLSearchParams({ model: model.id })}>The numbers<//></p>` : html`<p>${guard?.sentence || job.message}</p>`}
     ${guard?.passed && !model.active && html`<button class="main" onClick=${activate}>Use it</button>`}
     ${model?.active && !brief && html`<span class="soft">It is active.</span>`}
