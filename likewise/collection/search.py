@@ -16,6 +16,7 @@ import numpy as np
 
 from likewise.collection import duplicates
 from likewise.collection.lines.line import Line, View
+from likewise.collection.lines.reading import marked
 from likewise.collection.options import Answer, Options, Query, Result
 from likewise.collection.text import Read, full_text, read
 from likewise.filters import Allowed, Among, Filter
@@ -46,6 +47,8 @@ class Understood:
         How many marks of this very query went in.
     read
         What a reader made of the text, or None.
+    crossed
+        Items that were marked as not meant by words alone: they leave the list.
     """
 
     query: Query
@@ -56,6 +59,7 @@ class Understood:
     stages: tuple[tuple[str, Surrogate], ...]
     marks: int
     read: Read | None
+    crossed: tuple[int, ...] = ()
 
     @property
     def surrogate(self) -> Surrogate | None:
@@ -110,16 +114,22 @@ class Search:
             stages.append((PICTURE, self._pictures(query, line, view, view.plain)))
             if similarity is not view.plain:
                 stages.append((TAUGHT, self._pictures(query, line, view, similarity)))
+        text = self._read(query, options, view)
+        if text is not None and text.surrogate is not None and not stages:
+            stages.append((TEXT, text.surrogate))
         marks = self._marks(query, view) if options.marks else {}
-        if any(value > 0 for value in marks.values()) or (marks and stages):
+        if marks and text is not None and text.spoken is not None and not query.has_pictures:
+            stages.append((MARKS, marked(text.spoken, view, marks)))
+        elif any(value > 0 for value in marks.values()) or (marks and stages):
             own = self._ids(query.own_items)
             base = stages[-1][1] if stages else None
             stages.append((MARKS, line.marked(view, similarity, base, marks, own)))
-        text = self._read(query, options, view)
-        if text is not None and text.surrogate is not None:
-            stages.append((TEXT, _joined(stages[-1][1], text, view) if stages else text.surrogate))
+        if text is not None and text.surrogate is not None and query.has_pictures:
+            stages.append((TEXT, _joined(stages[-1][1], text, view)))
         used = len(marks) if any(name == MARKS for name, _ in stages) else 0
-        return Understood(query, line, view, similarity, model, tuple(stages), used, text)
+        crossed = [item for item, value in marks.items() if value < 0]
+        out = () if query.has_pictures else tuple(crossed)
+        return Understood(query, line, view, similarity, model, tuple(stages), used, text, out)
 
     def _line(self, query: Query) -> Line:
         if query.line not in self._lines:
@@ -147,7 +157,7 @@ class Search:
         if not query.text.strip() or options.model == "plain":
             return None
         learned = self._models.reader(options.model, view)
-        return read(query.text, view, learned, compact=options.compact)
+        return read(self._store, query.text, view, learned, compact=options.compact)
 
     def _ids(self, paths: Sequence[str]) -> list[int]:
         return [self._store.items.find(path).id for path in paths]
@@ -189,17 +199,20 @@ class Search:
         """What each kind of evidence finds, deep enough to be fused."""
         query, surrogate = asked.query, asked.surrogate
         several = bool(query.text) and surrogate is not None
-        depth = (k * DEEPER if several else k) + len(own)
+        out = [*own, *asked.crossed]
+        depth = (k * DEEPER if several else k) + len(out)
         lists: dict[str, Hits] = {}
         if asked.by_text_alone:
             assert asked.read is not None
             lists[asked.read.found_by] = asked.read.find(asked.view, depth, among=among)
         elif surrogate is not None and not _is_silent(surrogate):
             name = "picture with words" if asked.stages[-1][0] == TEXT else asked.line.found_by
+            if asked.stages[0][0] == TEXT and asked.read is not None:
+                name = asked.read.found_by
             lists[name] = asked.view.search(surrogate, depth, asked.similarity, among=among)
         if query.text:
             lists["words"] = full_text(self._store, query.text, depth, asked.read, among=among)
-        return {name: _without(hits, own) for name, hits in lists.items()}
+        return {name: _without(hits, out) for name, hits in lists.items()}
 
     def _among(self, wanted: Filter) -> Among | None:
         return None if wanted == Filter() else Allowed(wanted, self._store.items.matching)

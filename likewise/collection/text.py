@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -61,35 +62,39 @@ class Read(NamedTuple):
         return Hits(hits.ids[keep], hits.scores[keep])
 
 
-def read(text: str, view: View, learned: Reader | None, *, compact: bool = False) -> Read:
+def read(
+    store: Store, text: str, view: View, learned: Reader | None, *, compact: bool = False
+) -> Read:
     """A text as a surrogate: by what was learned here, and else by the shipped table.
 
     Where a learned model knows a word, the table's opinion of it is not asked.
     """
     own = Read(None, (), ()) if learned is None else learned.read(text, view if compact else None)
     told = class_words().read(text)
-    stems = {w.word: set(learned.vocabulary.stems(w.word)) for w in told.known} if learned else {}
-    rest = [w for w in told.known if not learned or not stems[w.word] <= set(own.known)]
-    meanings = view.line.meanings(view) if rest and isinstance(view.line, Look) else None
-    said = None if meanings is None else spoken(rest, meanings, view)
-    heard = () if said is None else said.known
-    deaf = [w.word for w in rest if w not in heard]
-    unknown = [w for w in own.unknown or told.unknown if not any(w in stems[h.word] for h in heard)]
-    unknown = list(dict.fromkeys([*unknown, *deaf])) if learned is None else unknown
-    note = _note(text, unknown, bool(deaf))
+    words = [(k.word, k) for k in told.known] + [(word, None) for word in told.unknown]
+    if learned is not None:
+        taken = set(own.known)
+        words = [(w, k) for w, k in words if not taken.issuperset(learned.vocabulary.stems(w))]
+    meanings = view.line.meanings(view) if words and isinstance(view.line, Look) else None
+    said = None if meanings is None else spoken(words, meanings, view, store.words.named)
+    heard = set() if said is None else {k.word for k in said.known} | {*said.named}
+    unknown = tuple(w for w, _ in words if w not in heard)
+    deaf = [w for w, entry in words if entry is not None and w not in heard]
+    note = _note(unknown, bool(deaf), not told.known and not told.unknown)
     if said is None:
-        return own._replace(unknown=tuple(unknown), note=note)
-    known = (*own.known, *(w.word for w in heard))
+        return own._replace(unknown=unknown, note=note)
+    known = (*own.known, *(w for w, _ in words if w in heard))
+    title = TITLE if said.known else "own words"
     if own.surrogate is None:
-        return Read(said.surrogate, known, tuple(unknown), TITLE, None, said, note)
+        return Read(said.surrogate, known, unknown, title, None, said, note)
     assert meanings is not None
     both = meanings.scaled(own.surrogate) + said.surrogate
-    return Read(both, known, tuple(unknown), f"{own.title} + {TITLE}", None, said, note)
+    return Read(both, known, unknown, f"{own.title} + {title}", None, said, note)
 
 
-def _note(text: str, unknown: list[str], deaf: bool) -> str:
+def _note(unknown: Sequence[str], deaf: bool, empty: bool) -> str:
     """One sentence on what a text says that nobody understands."""
-    if not unknown and not class_words().read(text).known:
+    if empty:
         return "There is no word in this that a picture could show; name what is to be seen."
     if not unknown:
         return ""

@@ -13,7 +13,7 @@ import numpy as np
 
 from likewise.filters import Among
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.types import Hits, check_k
+from likewise.types import Hits, IdArray, check_k
 
 # A phrase in double quotes, or a run without space; a minus in front leaves it out.
 _PART = re.compile(r'(-?)(?:"([^"]*)"?|([^\s"]+))')
@@ -160,6 +160,18 @@ class Words:
                         if len(found) >= k:
                             break
         return Hits(np.array([*found], dtype=np.int64), np.array([*found.values()], np.float64))
+
+    def named(self, word: str, most: int = 200) -> IdArray:
+        """Items that people named by a word: in captions, tags, names of files and folders."""
+        query = build_query(word.replace('"', " ").replace("-", " "))
+        if not query:
+            return np.zeros(0, np.int64)
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?",
+                (f"{{name folder tags captions}} : ({query})", most),
+            ).fetchall()
+        return np.array([row[0] for row in rows], dtype=np.int64)
 
     def refresh(self, ids: Iterable[int]) -> None:
         """Write the rows of these items anew, inside the caller's transaction."""

@@ -41,7 +41,7 @@ def made(folder, blocks=("logits", "colour")):
     logits, colours = [], []
     for sha in paths:
         name = order[sha]
-        row = rng.normal(0, 1, 1000)
+        row = rng.normal(0, 0.1, 1000)
         row[class_names().index(kind_of(name))] += 8
         logits.append(row)
         bins = rng.random(36) * 0.2
@@ -128,3 +128,47 @@ def test_an_index_without_meanings_reads_words_all_the_same(tmp_path):
         after = collection.search(text="bus", k=10)
         assert after.ids.tolist() == before.ids.tolist()
         np.testing.assert_allclose(after.scores, before.scores, rtol=1e-4)
+
+
+def right(answer, kind, most=20):
+    return sum(kind_of(path) == kind for path in answer.paths[:most])
+
+
+def test_marks_move_a_text_at_once_and_what_is_crossed_leaves(tmp_path):
+    with made(tmp_path / "pictures") as collection:
+        query = collection.query(text="red")
+        before = collection.ask(query, k=144)
+        wrong = [r.item for r in before if kind_of(r.path) == "school bus"][:3]
+        meant = next(r.item for r in before if kind_of(r.path) == "red fox")
+        collection.mark(query, wrong, False)
+        crossed = collection.ask(query, k=144)
+        assert crossed.marks == 3
+        assert not set(wrong) & set(crossed.ids.tolist())
+        assert right(crossed, "school bus") < right(before, "school bus")
+        collection.mark(query, [meant])
+        after = collection.ask(query, k=20)
+        assert right(after, "red fox", 10) >= 8 > right(before, "red fox", 10)
+        for result in after.results[:5]:
+            told = sums_up(collection, query, result)
+            assert set(told["parts"]) == {"text", "marks"}
+        assert collection.ask(query, k=144, marks=False).ids.tolist() == before.ids.tolist()
+
+
+def test_own_captions_take_over_from_the_first_one(tmp_path):
+    with made(tmp_path / "pictures") as collection:
+        (note,) = collection.search(text="zorgl").notes
+        assert "zorgl" in note
+        pizzas = [
+            i for i in collection.items.contents() if kind_of(collection.item(i).file) == "pizza"
+        ]
+        collection.tag(pizzas[:2], add=["zorgl"])
+        answer = collection.search(text="zorgl", k=20)
+        assert right(answer, "pizza") == 20
+        assert not answer.notes
+        assert {"learned words"} <= set(answer[10].found_by)
+        foxes = [
+            i for i in collection.items.contents() if kind_of(collection.item(i).file) == "red fox"
+        ]
+        collection.tag(foxes[:8], add=["flower"])
+        taught = collection.search(text="flowers", k=30)
+        assert right(taught, "red fox", 30) >= 20

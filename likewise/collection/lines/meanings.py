@@ -10,7 +10,6 @@ regression is no part of the space and of its fingerprint, so models live on.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,14 +31,11 @@ BLOCKS = ("logits", "colour")
 class Meanings:
     """Directions in picture space, each with mean 0 and spread 1 over the collection."""
 
-    def __init__(self, table: NDArray[np.float32], space: str) -> None:
+    def __init__(self, table: NDArray[np.float32], space: str, count: int) -> None:
         self._columns, self._mean = table[:COLUMNS], table[COLUMNS].astype(np.float64)
         self.covariance = table[COLUMNS + 1 :].astype(np.float64)
-        self.space = space
-
-    @cached_property
-    def _inverse(self) -> FloatArray:
-        return np.linalg.inv(self.covariance + RIDGE * np.eye(len(self.covariance)))
+        # The fewer pictures, the less their covariance tells of directions in which few vary.
+        self.space, self._doubt = space, float(np.trace(self.covariance)) / max(count, 1)
 
     def has(self, column: int) -> bool:
         """Whether a column varies in this collection: its features are there."""
@@ -56,10 +52,21 @@ class Meanings:
         added: FloatArray = vectors @ (np.asarray(code, np.float64) - self._mean)
         return added / spread if spread > 0 else added * 0.0
 
-    def of_pictures(self, codes: Any) -> Surrogate | None:
+    def of_pictures(
+        self, codes: Any, ridge: float = RIDGE, weights: Any = None
+    ) -> Surrogate | None:
         """The direction in which pictures stand out from the collection (Fisher's)."""
-        mean = np.asarray(codes, np.float64).mean(axis=0)
-        return self._unit(self._inverse @ (mean - self._mean))
+        return self.between(
+            np.average(np.asarray(codes, np.float64), 0, weights)[None], None, ridge
+        )
+
+    def between(self, codes: Any, others: Any | None, ridge: float) -> Surrogate | None:
+        """The direction that tells pictures from others (from the collection where None)."""
+        far = self._mean if others is None else np.asarray(others, np.float64).mean(axis=0)
+        apart = np.asarray(codes, np.float64).mean(axis=0) - far
+        return self._unit(
+            np.linalg.solve(self.covariance + (ridge + self._doubt) * np.eye(len(far)), apart)
+        )
 
     def scaled(self, surrogate: Surrogate) -> Surrogate:
         """A surrogate with mean 0 and spread 1 over the collection; as it is where it has none."""
@@ -126,10 +133,10 @@ def of_view(store: Store, view: View) -> Meanings | None:
     """The meanings of a view: those beside its index, or fitted now where it has none."""
     found = store.generations.current(view.line.stored) if view.generation else None
     if found is not None and found.number == view.generation and (found.folder / FILE).exists():
-        return Meanings(np.load(found.folder / FILE), view.space)
+        return Meanings(np.load(found.folder / FILE), view.space, len(view))
     known = store.segments.blocks()
     if not len(view) or not any(block in known for block in BLOCKS):
         return None
     rows = _sample(len(view))
     table = fit(store, view.rows(view.ids[rows]), view.contents[rows])
-    return None if table is None else Meanings(table, view.space)
+    return None if table is None else Meanings(table, view.space, len(view))

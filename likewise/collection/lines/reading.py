@@ -1,8 +1,13 @@
-"""The reader of the first minute: words of the shipped table as directions in picture space."""
+"""The reader of the first minute: words of the shipped table as directions in picture space.
+
+Pictures that people named (captions, tags, file and folder names) and pictures that were marked or
+chosen for a query speak beside the table, from the first one on, and the more of them there are
+the less the table is asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,20 +16,38 @@ from likewise.collection.lines.line import View
 from likewise.collection.lines.meanings import Meanings
 from likewise.features.class_names import class_names
 from likewise.features.class_words import CLASSES, COLOUR_BINS, Known
-from likewise.types import Surrogate
+from likewise.types import IdArray, Surrogate
 
 TITLE = "class names"
 EXPANDED, EXPANSION = 20, 1.0
 """Best results that are taken to show the words, and what they weigh beside the words."""
 LARGE = 20_000
 """In a larger collection that second search takes too long, and is left out."""
+TABLE = 1.0
+"""How many pictures of a person's own the table's opinion of a word counts for."""
+SMOOTH = 1e-2
+"""Ridge of the direction of a few pictures."""
+AGAINST, PATIENCE = 0.3, 4.0
+"""How strongly pictures that are not meant push away, and how many it takes."""
 
 
 class Spoken(NamedTuple):
-    """Words as a surrogate, of spread 1 where all are sure; and what they were taken for."""
+    """Words as a surrogate, of spread 1 where all are sure; and what they were taken for.
+
+    Attributes
+    ----------
+    surrogate, words
+        With the direction of the best results added, and without.
+    known
+        Words of the table that speak.
+    named
+        Words that people's own pictures speak for, and how many.
+    """
 
     surrogate: Surrogate
+    words: Surrogate
     known: tuple[Known, ...]
+    named: Mapping[str, int]
     meanings: Meanings
 
     def looks_like(self, code: Any, most: int = 3) -> list[str]:
@@ -41,26 +64,85 @@ class Spoken(NamedTuple):
         return list(dict.fromkeys(told))[:most]
 
 
-def spoken(known: Sequence[Known], meanings: Meanings, view: View) -> Spoken | None:
-    """The sum of the words' directions, each times its confidence squared."""
+def spoken(
+    words: Sequence[tuple[str, Known | None]],
+    meanings: Meanings,
+    view: View,
+    named: Callable[[str], IdArray],
+) -> Spoken | None:
+    """The sum of the words' directions: the table's times its confidence squared, and own ones.
+
+    Parameters
+    ----------
+    words
+        Each word with what the table knows of it.
+    named
+        Items that people named so.
+    """
     told: Surrogate | None = None
-    heard = []
-    for word in known:
-        own = meanings.of_columns(word.columns, word.weights)
-        if own is not None and word.confidence > 0:
-            own = own * word.confidence**2
+    known, counts = [], {}
+    for word, entry in words:
+        own = None if entry is None else meanings.of_columns(entry.columns, entry.weights)
+        if own is not None and entry is not None:
+            own = own * entry.confidence**2
+            known.append(entry)
+        ids = np.intersect1d(named(word), view.ids)
+        if len(ids):
+            counts[word] = len(ids)
+            own = towards(own, view.rows(ids), len(ids), meanings)
+        if own is not None:
             told = own if told is None else told + own
-            heard.append(word)
     if told is None:
         return None
-    if len(view) <= LARGE:
-        told = expanded(told, meanings, view)
-    return Spoken(told, tuple(heard), meanings)
+    whole = expanded(told, meanings, view) if len(view) <= LARGE else told
+    return Spoken(whole, told, tuple(known), counts, meanings)
 
 
-def expanded(told: Surrogate, meanings: Meanings, view: View) -> Surrogate:
+def towards(
+    words: Surrogate | None, codes: Any, count: float, meanings: Meanings, weights: Any = None
+) -> Surrogate | None:
+    """Words moved towards pictures that show them, the further the more there are."""
+    shown = meanings.of_pictures(codes, SMOOTH, weights)
+    share = count / (count + TABLE)
+    if shown is None or words is None:
+        return words if shown is None else shown * share
+    return words * (1 - share) + shown * share
+
+
+def marked(said: Spoken, view: View, marks: Mapping[int, float]) -> Surrogate:
+    """Words with their marks: towards what was meant, away from what was not.
+
+    Where to is told by the difference between the crossed pictures and the best of the others:
+    what they share with these is not what is wrong with them.
+    """
+    meanings = said.meanings
+    good = {item: value for item, value in marks.items() if value > 0}
+    bad = [item for item, value in marks.items() if value < 0]
+    told: Surrogate | None = said.words
+    if good:
+        weights = np.array(list(good.values()))
+        told = towards(told, view.rows(list(good)), weights.sum(), meanings, weights)
+    assert told is not None
+    told = expanded(told, meanings, view, bad)
+    if bad:
+        best = _best(told, view, bad)
+        away = meanings.between(view.rows(best), view.rows(bad), SMOOTH) if len(best) else None
+        if away is not None:
+            size = meanings.spread(np.asarray(told.vector))
+            told = told + away * (size * AGAINST * len(bad) / (len(bad) + PATIENCE))
+    return told
+
+
+def expanded(
+    told: Surrogate, meanings: Meanings, view: View, without: Sequence[int] = ()
+) -> Surrogate:
     """With the direction of its best results added: what they share, the words mean."""
-    hits = view.search(told, EXPANDED)
-    shown = meanings.of_pictures(view.rows(hits.ids)) if len(hits.ids) else None
+    ids = _best(told, view, without)
+    shown = meanings.of_pictures(view.rows(ids)) if len(ids) else None
     size = meanings.spread(np.asarray(told.vector))
     return told if shown is None else (told + shown * (EXPANSION * size)) * (1 / (1 + EXPANSION))
+
+
+def _best(told: Surrogate, view: View, without: Sequence[int]) -> IdArray:
+    ids = view.search(told, EXPANDED + len(without)).ids
+    return ids[~np.isin(ids, list(without))][:EXPANDED]
