@@ -83,6 +83,8 @@ def read(
     note = _note(unknown, bool(deaf), not told.known and not told.unknown)
     if said is None:
         return own._replace(unknown=unknown, note=note)
+    if said.faint and not unknown:
+        note = f"Probably nothing here shows {said.known[0].word}; what comes nearest is shown."
     known = (*own.known, *(w for w, _ in words if w in heard))
     title = TITLE if said.known else "own words"
     if own.surrogate is None:

@@ -106,10 +106,13 @@ class ClassWords:
         self._place = {word: at for at, word in enumerate(self.words)}
         self._forms = dict(form.split(" ") for form in forms)
 
-    def find(self, word: str) -> Known | None:
-        """One word or phrase, also in the plural or another form; None where it is unknown."""
+    def find(self, word: str, *, colours: bool = True) -> Known | None:
+        """One word or phrase, also in the plural or another form; None where it is unknown.
+
+        Without ``colours``, their names are words like any other.
+        """
         for form in self._bases(word):
-            colour = COLOUR_NAMES.get(_SAME.get(form, form))
+            colour = COLOUR_NAMES.get(_SAME.get(form, form)) if colours else None
             if colour is not None:
                 columns = np.array([CLASSES + at for at in colour])
                 return Known(form, columns, np.array(list(colour.values())), 1.0)

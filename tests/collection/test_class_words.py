@@ -110,6 +110,12 @@ def test_what_is_not_understood_is_said_in_one_sentence(shown, text, sentence):
     assert note.endswith(".")
 
 
+def test_what_nothing_here_shows_is_said(shown):
+    (note,) = shown.search(text="violin").notes
+    assert note.startswith("Probably nothing here shows violin")
+    assert len(shown.search(text="violin", k=5)) == 5
+
+
 def test_without_the_networks_classes_colours_still_speak(tmp_path):
     with made(tmp_path / "pictures", ("colour",)) as collection:
         answer = collection.search(text="red", k=10)

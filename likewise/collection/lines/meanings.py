@@ -45,6 +45,11 @@ class Meanings:
         """The direction of a weighted sum of columns; None where nothing varies along it."""
         return self._unit(weights @ self._columns[columns].astype(np.float64))
 
+    def strength(self, columns: IdArray, weights: FloatArray) -> float:
+        """What one unit of a direction's score is worth, as a share of all that could be seen."""
+        whole = weights / np.linalg.norm(weights)
+        return self.spread(whole @ self._columns[columns].astype(np.float64))
+
     def parts(self, columns: IdArray, weights: FloatArray, code: Any) -> FloatArray:
         """What each column adds to a picture's score in :meth:`of_columns`."""
         vectors = weights[:, None] * self._columns[columns].astype(np.float64)

@@ -1,0 +1,37 @@
+"""Words on pictures that nobody described, at toy size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.report import Report
+from experiments.words_uncaptioned import KIND, Ranked, caption_words, main, measures
+
+
+def test_every_method_is_measured_and_grows():
+    report = Report("words_uncaptioned", quick=True)
+    main(report)
+    rows = {
+        (r["queries"], r["kind"], r["method"], r["captions"], r["clicks"]): r for r in report.rows
+    }
+    for method in ("before", "1,000 classes", "reader", "reader+colour", "reader+all"):
+        row = rows["words", "all", method, 0, 0]
+        assert {"data", "ndcg10", "p10", "map"} <= set(row)
+    assert rows["words", "all", "reader+all", 0, 0]["ndcg10"] > 0.8
+    assert (
+        rows["words", "all", "before", 0, 0]["ndcg10"]
+        < rows["words", "all", "reader", 0, 0]["ndcg10"]
+    )
+    assert {key[3] for key in rows} >= {0, 20, 50}
+    assert {key[4] for key in rows} == {0, 1, 3, 5}
+
+
+def test_words_of_captions_and_measures():
+    own = [["a dog runs", "the dogs run", "x", "y", "z"]] * 5 + [["a dog", "cat", "", "", ""]]
+    words, meant = caption_words(own)
+    assert set(words) == {"dog", "runs"} or set(words) == {"dogs", "runs"} or "run" in words
+    assert meant.sum(axis=1).tolist() == [5, 5]
+    assert KIND["running"] == "action"
+    best = Ranked(np.array([2, 0, 1]), np.array([True, False, True]))
+    assert measures([best])["ndcg10"] == 1
+    assert measures([best])["map"] == 1
