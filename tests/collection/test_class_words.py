@@ -124,6 +124,21 @@ def test_without_the_networks_classes_colours_still_speak(tmp_path):
         assert "without the network's classes" in note
 
 
+def test_vectors_of_another_size_are_somebodys_own(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    with likewise.open(tmp_path / "pictures", create=True) as collection:
+        store = collection.store
+        store.settings.set("features", ["colour"])
+        store.items.see([seen(f"{at}.png", str(at)) for at in range(8)])
+        contents = [p.content for p in store.contents.pending(8)]
+        vectors = np.random.default_rng(0).random((8, 7)).astype(np.float32)
+        results = [Result(c, width=8, height=8, format="PNG") for c in contents]
+        store.contents.record(results, {"colour": vectors})
+        collection.build()
+        (note,) = collection.search(text="red").notes
+        assert "without the network's classes" in note
+
+
 def test_an_index_without_meanings_reads_words_all_the_same(tmp_path):
     """As one of an earlier version: they are fitted where they are first needed."""
     with made(tmp_path / "pictures") as collection:

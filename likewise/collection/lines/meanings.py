@@ -24,8 +24,8 @@ FILE = "meanings.npy"
 SAMPLE = 8_000
 """Pictures that the regression looks at."""
 RIDGE = 1e-4
-BLOCKS = ("logits", "colour")
-"""Features that have columns, as they are stored."""
+BLOCKS = {"logits": CLASSES, "colour": 4 * COLOURS}
+"""Features that have columns, as they are stored, and how many numbers each must have."""
 
 
 class Meanings:
@@ -115,8 +115,7 @@ def fitted(codes: Any, columns: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def fit(store: Store, codes: Any, contents: IdArray) -> NDArray[np.float32] | None:
     """The table from a collection's codes and stored features; None where words have no columns."""
-    known = store.segments.blocks()
-    blocks = [block for block in BLOCKS if block in known]
+    blocks = _blocks(store)
     if not blocks or not len(contents):
         return None
     rows = _sample(len(contents))
@@ -129,6 +128,14 @@ def fit(store: Store, codes: Any, contents: IdArray) -> NDArray[np.float32] | No
     return fitted(codes[rows], targets(features, len(rows))) if len(rows) else None
 
 
+def _blocks(store: Store) -> list[str]:
+    """Blocks that words can have columns over; one of another size is somebody's own."""
+    chosen, known = store.settings.get("features") or (), store.segments.blocks()
+    return [
+        name for name in BLOCKS if name in chosen and known.get(name, (0, 0))[0] == BLOCKS[name]
+    ]
+
+
 def _sample(count: int) -> IdArray:
     """Places of pictures, evenly spaced."""
     return np.unique(np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64))
@@ -139,8 +146,7 @@ def of_view(store: Store, view: View) -> Meanings | None:
     found = store.generations.current(view.line.stored) if view.generation else None
     if found is not None and found.number == view.generation and (found.folder / FILE).exists():
         return Meanings(np.load(found.folder / FILE), view.space, len(view))
-    known = store.segments.blocks()
-    if not len(view) or not any(block in known for block in BLOCKS):
+    if not len(view) or not _blocks(store):
         return None
     rows = _sample(len(view))
     table = fit(store, view.rows(view.ids[rows]), view.contents[rows])
