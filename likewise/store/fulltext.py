@@ -118,8 +118,8 @@ class Words:
         """The ``k`` best present items for words.
 
         First come items that people or cameras described by the whole words, in the order of
-        BM25; then those that carry them as automatic tags, the surest first; then words that only
-        begin so.  Where none has all the words and that is enough: items that have one of them.
+        BM25; then those that carry them as automatic tags, the surest first.  Where there are
+        none: words that only begin so; and where one word is enough, items that have one of them.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class Words:
             for at, (columns, query) in enumerate(steps):
                 if not query or (columns.startswith("{auto") and not automatic) or len(found) >= k:
                     continue
-                if at > 2 and found:
+                if at > 1 and found:
                     break
                 order = _SUREST if columns.startswith("{auto") else "rank"
                 cursor = db.execute(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments import words_asked
 from experiments.report import Report
 from experiments.words_uncaptioned import KIND, Ranked, caption_words, main, measures
 
@@ -35,3 +36,13 @@ def test_words_of_captions_and_measures():
     best = Ranked(np.array([2, 0, 1]), np.array([True, False, True]))
     assert measures([best])["ndcg10"] == 1
     assert measures([best])["map"] == 1
+
+
+def test_the_first_words_of_a_person_are_answered():
+    report = Report("words_asked", quick=True)
+    words_asked.main(report)
+    assert len(report.rows) == 14
+    rows = {row["text"]: row for row in report.rows}
+    assert rows["beach"]["right20"] == 20
+    assert rows["bus"]["elephants"] == 0
+    assert all(row["found"] == 20 for row in report.rows)

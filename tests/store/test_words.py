@@ -81,8 +81,8 @@ def test_whole_words_come_before_beginnings_and_plurals_count(store: Store) -> N
     add(store, [b"1.jpg", b"2.jpg", b"3.jpg", b"4.jpg", b"5.jpg", b"6.jpg"])
     tags = {1: "bush", 2: "bus", 3: "buses", 4: "red bus", 5: "red", 6: "women"}
     store.texts.describe([Described(item, [tag]) for item, tag in tags.items()])
-    assert store.words.search("bus", 10).ids.tolist()[-1] == 1
-    assert set(store.words.search("bus", 3).ids.tolist()) == {2, 3, 4}
+    assert set(store.words.search("bus", 10).ids.tolist()) == {2, 3, 4}
+    assert set(store.words.search("bu", 10).ids.tolist()) == {1, 2, 3, 4}
     assert store.words.search("red buses", 10, any_word=True).ids.tolist() == [4]
     assert set(store.words.search("red boats", 10, any_word=True).ids.tolist()) == {4, 5}
     assert store.words.search("woman", 10).ids.tolist() == [6]
