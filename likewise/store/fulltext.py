@@ -162,15 +162,25 @@ class Words:
         return Hits(np.array([*found], dtype=np.int64), np.array([*found.values()], np.float64))
 
     def named(self, word: str, most: int = 200) -> IdArray:
-        """Items that people named by a word: in captions, tags, names of files and folders."""
+        """Some items that people named by a word: in captions, tags, names of files and folders.
+
+        None where more than half of all items are called so.
+        """
         query = build_query(word.replace('"', " ").replace("-", " "))
         if not query:
             return np.zeros(0, np.int64)
         with self._catalogue.reading() as db:
             rows = db.execute(
                 "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?",
-                (f"{{name folder tags captions}} : ({query})", most),
+                (asked := f"{{name folder tags captions}} : ({query})", most),
             ).fetchall()
+            if len(rows) == most:
+                count = "SELECT count(*) FROM words WHERE words MATCH ?"
+                ((called,), (every,)) = (
+                    db.execute(count, (asked,)).fetchone(),
+                    db.execute("SELECT count(*) FROM items WHERE removed IS NULL").fetchone(),
+                )
+                rows = rows if 2 * called <= every else []
         return np.array([row[0] for row in rows], dtype=np.int64)
 
     def refresh(self, ids: Iterable[int]) -> None:

@@ -213,7 +213,8 @@ def test_the_parts_that_why_tells_sum_to_the_score(folder: Path, line: str) -> N
             for query in queries(collection, line):
                 for result in collection.ask(query, k=6):
                     seen |= set(sums_up(collection, query, result)["parts"])
-        assert seen == {"picture", "taught", "marks"}
+        words = {"text"} if line == "look" else set()  # files are called so: own words
+        assert seen == {"picture", "taught", "marks"} | words
 
 
 @pytest.mark.parametrize("engine", ["flat", "faiss", "tree"])

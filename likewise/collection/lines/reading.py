@@ -94,7 +94,7 @@ def spoken(
             own = own * entry.confidence**2
             known.append(entry)
         ids = np.intersect1d(named(word), view.ids)
-        if len(ids):
+        if 0 < 2 * len(ids) <= len(view):  # what most pictures are called says nothing
             counts[word] = len(ids)
             own = towards(own, view.rows(ids), len(ids), meanings)
         if own is not None:
