@@ -114,7 +114,7 @@ def measure_person(report: Report, person: Person, space: str) -> None:
     for mistakes in (0.0,) if report.quick else report.settings.get("mistakes") or MISTAKES:
         for count in (100, 600) if report.quick else report.settings.get("marks") or MARKS:
             found: dict[str, list[Measures]] = {}
-            for seed in range(1 if report.quick else SEEDS):
+            for seed in range(1 if report.quick else report.settings.get("seeds") or SEEDS):
                 lesson = teach(person, count // PER_QUERY, mistakes, report.seed + seed)
                 for method, vectors in learned(task, lesson, report, report.seed + seed):
                     found.setdefault(method, []).append(measured(task, vectors))
@@ -282,6 +282,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--space", nargs="+", help="codes, phi (default: both)")
     parser.add_argument("--marks", nargs="+", type=int, help="numbers of marks (default: all)")
     parser.add_argument("--mistakes", nargs="+", type=float, help="shares (default: 0 and .05)")
+    parser.add_argument("--seeds", type=int, help=f"of the taught queries (default: {SEEDS})")
     parser.add_argument("--forms", action="store_true", help="rows of the other forms too")
 
 

@@ -156,7 +156,7 @@ class BilinearLearner(BaseEstimator):
         if len(rows) < ENOUGH:
             return "groups"
         fold = np.arange(len(rows)) % FOLDS
-        wrong = {form: np.empty(len(rows)) for form in FORMS}
+        wrong: dict[str, FloatArray] = {form: np.empty(len(rows)) for form in FORMS}
         for number in range(FOLDS):
             held = rows[fold == number]
             rest = said.only(np.setdiff1d(np.arange(len(said)), held))

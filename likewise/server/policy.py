@@ -32,9 +32,8 @@ class Representatives:
         return [i for i in items if view.holds(i)]
 
 
-def next_reference(collection: Collection, offered: list[int], skip: set[int]) -> int | None:
-    """The first item on offer that nobody has taught yet and that was not skipped."""
+def untaught(collection: Collection, offered: list[int]) -> list[int]:
+    """Items on offer that are there and that nobody has taught yet."""
     taught = {name.partition("@")[0] for _, name in collection.teaching.taught.queries()}
     known = collection.items.paths(offered)
-    left = (i for i in offered if i not in skip and i in known and f"item:{i}" not in taught)
-    return next(left, None)
+    return [i for i in offered if i in known and f"item:{i}" not in taught]

@@ -78,7 +78,8 @@ def within_groups(
     several = size[own] > 1
     x = x[several]
     _, own, size = np.unique(own[several], return_inverse=True, return_counts=True)
-    free, count, shrinkage = size - 1.0, len(size), 1.0
+    free: Floats = size.astype(np.float64) - 1.0
+    count, shrinkage = len(size), 1.0
     if count > 1:
         mean = np.zeros((count, d))
         np.add.at(mean, own, x)

@@ -303,13 +303,14 @@ def test_the_next_reference_is_one_that_nobody_taught(client, collection):
     item = first["reference"]["item"]
     skipped = client.get(f"{API}/teach/next", params={"skip": item}).json()["reference"]["item"]
     assert skipped != item
-    other = next(i for i in ids(collection) if i != item)
+    other = next(i for i in ids(collection) if i not in (item, skipped))
     for relevant, judged in ((True, other), (False, skipped)):
         asked = {"query": {"examples": [{"item": item}]}, "items": [judged], "relevant": relevant}
         client.post(f"{API}/judgements", json=asked)
     after = client.get(f"{API}/teach/next").json()
     assert after["reference"]["item"] != item
     assert (after["judgements"], after["queries"], after["both"]) == (2, 1, 1)
+    assert after["lesson"] == first["lesson"] - 1
 
 
 def test_a_selection_is_exported_as_csv_in_the_order_given(client, collection):

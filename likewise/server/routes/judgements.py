@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from likewise.collection import Record, as_key
 from likewise.server.errors import refusals
-from likewise.server.policy import next_reference
+from likewise.server.policy import untaught
 from likewise.server.schemas import (
     BIGGEST,
     ItemId,
@@ -29,8 +29,8 @@ Place = Annotated[int, Field(ge=0, le=1_000_000)]
 router = APIRouter(tags=["judgements"], responses=refusals())
 WINDOW = 1000
 """Records that are looked through at a time when the newest are listed."""
-REFERENCES = 100
-"""Reference queries that are offered before a person has to choose."""
+LESSON, REFERENCES = 40, 100
+"""Typical pictures of the first lesson, and how many are offered after it."""
 
 
 class JudgementIn(Strict):
@@ -198,6 +198,7 @@ class TeachOut(BaseModel):
     queries: int
     both: int = Field(description="queries with right and wrong items, which teach most")
     new: bool = Field(description="whether something was said since the newest model was learned")
+    lesson: int = Field(description="typical pictures of the first lesson that are still to teach")
 
 
 @router.get("/teach/next", response_model=TeachOut, tags=["teach"])
@@ -205,16 +206,20 @@ def teach_next(
     here: Here,
     skip: Annotated[list[ItemId] | None, Query(max_length=200)] = None,
 ) -> dict[str, Any]:
-    """A reference query that nobody has taught yet."""
+    """A reference query that nobody has taught yet: first the typical pictures of the lesson."""
     collection = here.collection
-    offered = here.representatives(REFERENCES)
-    chosen = next_reference(collection, offered, set(skip or ()))
+    typical = untaught(collection, here.representatives(LESSON))
+    left = [i for i in typical if i not in (skip or ())]
+    if not left:
+        more = untaught(collection, here.representatives(REFERENCES))
+        left = [i for i in more if i not in (skip or ())]
     taught = collection.teaching.taught.queries()
     said = [m.values() for (_, name), m in taught.items() if not name.startswith("session:")]
     return {
-        "reference": None if chosen is None else item_out(collection.items.get(chosen)),
+        "reference": item_out(collection.items.get(left[0])) if left else None,
         "judgements": sum(map(len, said)),
         "queries": len(said),
         "both": sum(len({value > 0 for value in values}) == 2 for values in said),
         "new": bool(said) and collection.models.has_news(),
+        "lesson": len(typical),
     }
