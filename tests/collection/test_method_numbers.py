@@ -1,4 +1,7 @@
-"""What each method reached on drawn pictures before it was declared: it reaches that still."""
+"""What each method reached on drawn pictures before it was declared: it reaches that still.
+
+The bilinear method reaches more since groups teach: .562 / .623 in place of .480 / .491.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ import pytest
 import likewise
 from likewise.datasets import swatches
 
-BEFORE = {  # judged MAP and precision@1 on held-out queries, of commit 93a8f1c
-    "bilinear": {"plain": (0.408785, 0.433962), "new": (0.480450, 0.490566)},
+BEFORE = {  # judged MAP and precision@1 on held-out queries, of commit 93a8f1c (bilinear: now)
+    "bilinear": {"plain": (0.408785, 0.433962), "new": (0.562192, 0.622642)},
     "top-precision": {"plain": (0.408785, 0.433962), "new": (0.403873, 0.396226)},
     "word-table": {"plain": (0.570165, 0.660377), "new": (0.591379, 0.660377)},
     "ranked-cca": {"full text": (0.253322, 0.170854), "new": (0.482251, 0.286432)},
@@ -23,7 +26,9 @@ def taught(tmp_path_factory):
     drawn.write(folder, jobs=1)
     truth = {n: (m, c) for n, m, c in zip(drawn.names, drawn.truth["motif"], drawn.truth["colour"])}
     with likewise.open(folder, create=True) as collection:
-        collection.index(features=("colour", "texture", "shape", "words"), processes=1)
+        collection.index(
+            features=("colour", "texture", "shape", "words"), processes=1, smoothing="off"
+        )
         ids = sorted(collection.store.items.contents())
         motif, colour = ({i: truth[collection.item(i).file][at] for i in ids} for at in (0, 1))
         rng = np.random.default_rng(0)
