@@ -1,7 +1,8 @@
 """Marks at once: does the first mark help, and do twenty help more than simple rivals?
 
 Queries search a photo set in the default space: its ``codes`` as they are, and ``phi``, the same
-smoothed by their neighbours.  A simulated person marks the first 1, 5, 10, 20 results as relevant
+smoothed by their neighbours, until a query has many marks.  A simulated person marks the first 1,
+5, 10, 20 results of plain codes (the same in both, so that rows can be compared) as relevant
 or not (Corel5k: same category; Flickr8k: captions share two content words), and the marked items
 are taken out of what is measured: ``residual_map``, precision@1 and @10 of what is left.  Half of
 the queries choose each rival's settings, out of six where it has any; the other half is reported.
@@ -30,10 +31,11 @@ from experiments.photo_tasks import Task, photo_task
 from experiments.report import Report, run
 from experiments.rivals.rerank import reranked
 from experiments.rivals.rocchio import rocchio
+from likewise.collection.search import MANY_MARKS
 from likewise.evaluation import measure, randomisation_test, rank
 from likewise.index.flat import FlatIndex
 from likewise.learners import Plain
-from likewise.learners.marks import Background, MarkedQuery, MarkSettings
+from likewise.learners.marks import SMOOTHED, Background, MarkedQuery, MarkSettings
 from likewise.solvers.smoothing import Smoothing, smooth
 
 SETS = ("corel5k", "flickr8k")
@@ -41,9 +43,10 @@ MARKS = (1, 5, 10, 20)
 RERANKED = (100, 1000)
 SPACES = ("codes", "phi")
 TRIED = tuple(
-    MarkSettings(whiten=whiten, expand_weight=weight)
-    for whiten in (0.0, 0.1, 0.2)
-    for weight in (0.0, 0.25, 0.5, 1.0)
+    MarkSettings(whiten=whiten, negatives=negatives, expand_weight=weight)
+    for whiten in (0.2, 0.3)
+    for negatives in (1.7, 2.5)
+    for weight in (0.5, 1.0)
 )
 ROCCHIO = ((0.75, 0.15), (0.75, 0.5), (1.0, 0.15), (1.0, 0.5), (1.0, 1.0), (1.5, 0.5))
 SVM = (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
@@ -89,15 +92,17 @@ def _mean(rows: Floats) -> Floats:
 
 
 class Bench:
-    """One task with so many marks a query."""
+    """One task with so many marks a query; ``bare`` is the same before it was smoothed."""
 
-    def __init__(self, task: Task, marks: int) -> None:
-        self.task, self.marks = task, marks
+    def __init__(self, task: Task, bare: Task, marks: int) -> None:
+        self.task, self.bare, self.marks = task, bare, marks
+        self.background = Background.of(bare.items, bare.plain.w0)
         self.root = np.sqrt(task.plain.w0)
         self.items = task.items * self.root
         self.index = FlatIndex.build(task.items, space=task.space.fingerprint)
         self.scores = task.queries * self.root @ self.items.T
-        self.top = np.argsort(-self.scores, axis=1, kind="stable")[:, :marks]
+        first = bare.queries * bare.plain.w0 @ bare.items.T  # the same marks in both spaces
+        self.top = np.argsort(-first, axis=1, kind="stable")[:, :marks]
 
     def simple(self, method: Method, rows: Any) -> Floats:
         """Scores of a rival for some queries."""
@@ -108,17 +113,20 @@ class Bench:
             out.append(method(Marked(query, self.items[top[good]], self.items[top[~good]])))
         return np.array(out) @ self.items.T
 
-    def ours(self, settings: MarkSettings, background: Background, rows: Any) -> Floats:
-        """Scores of our surrogate for some queries, through the index as the product has it."""
-        task = self.task
-        marked = MarkedQuery(task.plain, background, settings)
+    def ours(self, settings: MarkSettings, rows: Any) -> Floats:
+        """Scores of our surrogate for some queries, through the index as the product has it.
+
+        A query with marks, and what is marked, speak as they are.
+        """
+        task, bare = self.task, self.bare
+        marked = MarkedQuery(task.plain, self.background, settings)
         vectors = []
         for row in rows:
             top, good = self.top[row], task.relevant[row, self.top[row]]
             s = marked.surrogate(
-                task.queries[row],
-                task.items[top[good]],
-                task.items[top[~good]],
+                bare.queries[row],
+                bare.items[top[good]],
+                bare.items[top[~good]],
                 index=self.index,
                 codes=lambda ids: task.items[ids],
                 marked_ids=top,
@@ -144,7 +152,9 @@ def main(report: Report) -> None:
     for name in SETS[:1] if report.quick else SETS:
         task = photo_task(name, report)
         for space in SPACES:
-            marked_in(report, task if space == "codes" else smoothed(task), space, counts)
+            for n in counts:
+                served = task if space == "codes" or n >= MANY_MARKS else smoothed(task)
+                marked_in(report, Bench(served, task, n), space)
     return None
 
 
@@ -156,39 +166,36 @@ def smoothed(task: Task) -> Task:
     return replace(task, plain=plain, queries=queries, items=smooth(task.items, w0))
 
 
-def marked_in(report: Report, task: Task, space: str, counts: Sequence[int]) -> None:
-    """Every method on one set in one space."""
-    background = Background.of(task.items, task.plain.w0)
-    settings = MarkSettings.of(task.space)
-    for n in counts:
-        bench = Bench(task, n)
-        tuning, held = halves(len(task.queries))
-        scores = bench.ours(settings, background, held)
-        found = rivals(bench, tuning, held)
-        for depth in RERANKED:
-            again = reranked(bench.scores[held], scores, depth)
-            found[f"rerank {depth}"] = bench.measures(again, held)
-        for label, part in ablations(settings).items() if report.settings.get("parts") else ():
-            found[label] = bench.measures(bench.ours(part, background, held), held)
-        found["ours"] = bench.measures(scores, held)
-        tell(report, task.name, space, n, found)
+def marked_in(report: Report, bench: Bench, space: str) -> None:
+    """Every method on one set in one space with so many marks."""
+    settings = SMOOTHED if space == "phi" and bench.marks < MANY_MARKS else MarkSettings()
+    tuning, held = halves(len(bench.task.queries))
+    scores = bench.ours(settings, held)
+    found = rivals(bench, tuning, held)
+    for depth in RERANKED:
+        again = reranked(bench.scores[held], scores, depth)
+        found[f"rerank {depth}"] = bench.measures(again, held)
+    for label, part in ablations(settings).items() if report.settings.get("parts") else ():
+        found[label] = bench.measures(bench.ours(part, held), held)
+    found["ours"] = bench.measures(scores, held)
+    tell(report, bench.task.name, space, bench.marks, found)
 
 
 def choose(report: Report, counts: Sequence[int]) -> None:
     """What other settings of ours do on a set that is not reported."""
     task = photo_task("cifar10", report)
+    rows = np.arange(1, len(task.queries), 3)  # its classes follow each other in turn
     for space in SPACES:
-        task = task if space == "codes" else smoothed(task)
-        background = Background.of(task.items, task.plain.w0)
-        rows = np.arange(0, len(task.queries), 7)  # its classes follow each other in turn
+        served = task if space == "codes" else smoothed(task)
         for n in counts:
-            bench = Bench(task, n)
+            bench = Bench(served, task, n)
             for settings in TRIED:
-                values = bench.measures(bench.ours(settings, background, rows), rows)
+                values = bench.measures(bench.ours(settings, rows), rows)
                 report.row(
                     space=space,
                     marks=n,
                     whiten=settings.whiten,
+                    negatives=settings.negatives,
                     expand_weight=settings.expand_weight,
                     **{key: float(np.nanmean(value)) for key, value in values.items()},
                 )

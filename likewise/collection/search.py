@@ -31,6 +31,8 @@ DEEPER = 5
 """Each list that is fused looks this many times deeper than the answer."""
 FUSION = 60.0
 """The constant of reciprocal rank fusion: how little the very first places weigh."""
+MANY_MARKS = 5
+"""So many marks of a query say more of pictures as they are than of smoothed ones."""
 PICTURE, TAUGHT, MARKS, TEXT = "picture", "taught", "marks", "text"
 
 
@@ -108,21 +110,26 @@ class Search:
         view = line.view(checked=False)
         if not view.space and (line.may_be_empty or not query.has_pictures):
             return Understood(query, line, view, None, "plain", (), 0, None)
+        marks = self._marks(query, view) if options.marks else {}
+        if len(marks) >= MANY_MARKS and query.has_pictures:
+            view = view.bare
         similarity, model = self._models.serving(options.model, view)
         stages: list[tuple[str, Surrogate]] = []
-        if query.has_pictures:
-            stages.append((PICTURE, self._pictures(query, line, view, view.plain)))
+        rows = _rows(query, view)
+        if rows:
+            stages.append((PICTURE, _pictures(rows, view.plain)))
             if similarity is not view.plain:
-                stages.append((TAUGHT, self._pictures(query, line, view, similarity)))
+                stages.append((TAUGHT, _pictures(rows, similarity)))
         text = self._read(query, options, view)
         if text is not None and text.surrogate is not None and not stages:
             stages.append((TEXT, text.surrogate))
-        marks = self._marks(query, view) if options.marks else {}
         if marks and text is not None and text.spoken is not None and not query.has_pictures:
             stages.append((MARKS, marked(text.spoken, view, marks)))
         elif any(value > 0 for value in marks.values()) or (marks and stages):
             own = self._ids(query.own_items)
             base = stages[-1][1] if stages else None
+            if rows and view.bare is not view:  # a query with marks speaks as it is
+                base = _pictures(_rows(query, view.bare), similarity)
             stages.append((MARKS, line.marked(view, similarity, base, marks, own)))
         if text is not None and text.surrogate is not None and query.has_pictures:
             stages.append((TEXT, _joined(stages[-1][1], text, view)))
@@ -138,13 +145,6 @@ class Search:
         line = self._lines[query.line]
         line.check(query)
         return line
-
-    def _pictures(self, query: Query, line: Line, view: View, similarity: Similarity) -> Surrogate:
-        """The sum of the examples' surrogates times their weights."""
-        parts = [similarity.surrogate(view.query(e.ref)) * e.weight for e in query.examples]
-        if query.vector is not None:
-            parts.append(similarity.surrogate(line.vector(query.vector, view)))
-        return total(parts)
 
     def _marks(self, query: Query, view: View) -> dict[int, float]:
         """1 or -1 by item that was marked for this query and can be found."""
@@ -334,6 +334,17 @@ def product(code: Any, surrogate: Surrogate) -> float:
     if surrogate.is_sparse:
         return float((code @ surrogate.vector.T).sum())
     return float(np.asarray(code[0], np.float64) @ np.asarray(surrogate.vector, np.float64))
+
+
+def _rows(query: Query, view: View) -> list[tuple[Any, float]]:
+    """What similarities take of a query's pictures, each with its weight."""
+    rows = [(view.query(e.ref), e.weight) for e in query.examples]
+    return rows if query.vector is None else [*rows, (view.line.vector(query.vector, view), 1.0)]
+
+
+def _pictures(rows: Sequence[tuple[Any, float]], similarity: Similarity) -> Surrogate:
+    """The sum of the examples' surrogates times their weights."""
+    return total([similarity.surrogate(row) * weight for row, weight in rows])
 
 
 def total(parts: Sequence[Surrogate]) -> Surrogate:

@@ -72,17 +72,16 @@ class MarkSettings:
     expand_power: float = 3.0
     expand_damping: float = 0.1
 
-    @classmethod
-    def of(cls, space: Any) -> MarkSettings:
-        """What is served in a space: smoothed codes hold their neighbours already."""
-        return cls()
-
     def __post_init__(self) -> None:
         numbers = [float(v) for v in vars(self).values()]
         if not np.isfinite(numbers).all() or min(numbers) < 0:
             raise BadInput("Settings of marks must be finite and not negative.")
         if self.query <= 0 or self.patience <= 0:
             raise BadInput("query and patience of marks must be above zero.")
+
+
+SMOOTHED = MarkSettings(negatives=2.5)
+"""Over codes smoothed by their neighbours irrelevant pictures must push harder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +167,7 @@ class MarkedQuery:
         settings: MarkSettings | None = None,
     ) -> None:
         self.similarity, self.background = similarity, background
-        self.settings = settings or MarkSettings.of(similarity.space)
+        self.settings = settings or MarkSettings()
         if background is not None and len(background.root) != similarity.space.dim:
             raise BadInput(
                 f"The background has {len(background.root)} dimensions, but the similarity "

@@ -258,3 +258,27 @@ def test_a_new_collection_decides_by_a_check(tmp_path: Path, alike: int, decisio
         made.store.settings.set("smoothing", "off")
         made.build()
         assert made.status()["smoothing"] == "off"
+
+
+def test_many_marks_see_pictures_as_they_are_and_few_see_what_serves(
+    collection: Collection,
+) -> None:
+    query = collection.query("0.png")
+    answers = {}
+    for smoothing_ in ("on", "off"):
+        collection.store.settings.set("smoothing", smoothing_)
+        collection.build()
+        for count in (1, 4, 5):
+            records = [r for i in range(count) for r in collection.mark(query, [f"{3 + i}.png"])]
+            answer = collection.ask(query, k=COUNT)
+            assert answer.marks == count
+            answers[smoothing_, count] = dict(zip(answer.ids.tolist(), answer.scores))
+            first = int(answer.ids[0])
+            told = collection.why(query, first)
+            assert sum(told["blocks"].values()) == pytest.approx(answer.scores[0], abs=1e-5)
+            assert sum(told["parts"].values()) == pytest.approx(answer.scores[0], abs=1e-5)
+            for record in records:
+                collection.undo(record)
+    assert answers["on", 5] == pytest.approx(answers["off", 5], abs=1e-5)
+    for few in (1, 4):
+        assert answers["on", few] != pytest.approx(answers["off", few], abs=1e-3)

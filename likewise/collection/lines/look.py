@@ -85,19 +85,23 @@ class Look(Line):
         marks: Mapping[int, float],
         own: Sequence[int],
     ) -> Surrogate:
-        """The surrogate refitted from marks; for text alone the relevant pictures make one."""
-        from likewise.learners.marks import Background, MarkedQuery
+        """The surrogate refitted from marks; for text alone the relevant pictures make one.
+
+        Marked pictures speak as they are, also over smoothed ones.
+        """
+        from likewise.learners.marks import SMOOTHED, Background, MarkedQuery
 
         ids = np.array(sorted(marks), dtype=np.int64)
         grades = np.array([marks[i] for i in ids.tolist()])
-        rows = view.rows(ids)
+        bare, settings = view.bare, None if view.bare is view else SMOOTHED
+        rows = bare.rows(ids)
         if surrogate is None:
             first, *more = (similarity.surrogate(x) for x in rows[grades > 0])
             surrogate = sum(more, first)
         background = view.once(
-            "background", lambda: Background.of(view.all_rows()[1], view.plain.w0)
+            "background", lambda: Background.of(bare.all_rows()[1], view.plain.w0)
         )
-        return MarkedQuery(similarity, background).graded(
+        return MarkedQuery(similarity, background, settings).graded(
             surrogate, rows, grades, index=view, codes=view.rows,
             marked_ids=np.array([*ids.tolist(), *own], dtype=np.int64),
         )  # fmt: skip
