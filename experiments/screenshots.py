@@ -2,14 +2,16 @@
 
     python -m experiments.screenshots --out docs/images       (needs the development packages)
 
-600 swatches with the default features, sixty queries taught by motif, two models, one search for a
-target; every screen at 1440 by 900, and some on a tablet (1024 by 768) and on a phone (390 by 780).
+The demo's photographs with the default features, sixty of them taught by kind, two models, one
+search for a target; every screen at 1440 by 900, and some on a tablet (1024 by 768) and on a phone
+(390 by 780).
 So when the page changes, its pictures do too.
 """
 
 from __future__ import annotations
 
 import io
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,26 +24,32 @@ import likewise
 from experiments.board_person import seen_part
 from experiments.browsing import CHROMIUM, FLAGS, INSTALL, Served
 from experiments.report import Report, run
-from likewise.datasets import SwatchSet, swatches
 from likewise.types import BadInput
 
 SIZES = {"desk": (1440, 900), "tablet": (1024, 768), "phone": (390, 780)}
+PATIENCE = 240_000
+"""Milliseconds that a step may take on a machine with other work to do."""
 WIDE = 1200
 """Width of a picture in the docs."""
 HIGH = 640
 """Height of pictures side by side."""
 Shots = list[Image.Image]
+PHOTOS = Path(__file__).resolve().parent.parent / "demo_photos"
+SOME = 5
+"""One photograph of so many is taken where it must be quick."""
+HERO = "tulip"
+"""What the search of the pictures is about."""
 
 
 def main(report: Report) -> None:
     if CHROMIUM is None:
         raise BadInput(f"There is no Chromium here; install it with: {INSTALL}")
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "swatches"
-        drawn = made(folder, 60 if report.quick else 600, report)
+        folder = Path(place) / "photos"
+        kinds = made(folder, report)
         served = Served(folder).start()
         try:
-            for name, picture in taken(served, drawn):
+            for name, picture in taken(served, kinds):
                 file = report.path(f"web-{name}.jpg")
                 picture.convert("RGB").save(file, quality=85)
                 report.row(method=name, width=picture.width, height=picture.height)
@@ -49,30 +57,35 @@ def main(report: Report) -> None:
             served.stop()
 
 
-def made(folder: Path, count: int, report: Report) -> SwatchSet:
-    """Swatches, two files that cannot be read, marks by motif, two models."""
-    drawn = swatches(count, size=160, seed=3)
-    drawn.write(folder)
+def made(folder: Path, report: Report) -> dict[str, str]:
+    """The demo's photographs, two files that cannot be read, marks by kind, two models.
+
+    Gives what each photograph shows by its name, fewer of them where it must be quick.
+    """
+    folder.mkdir()
+    chosen = sorted(PHOTOS.glob("*.jpg"))[:: SOME if report.quick else 1]
+    for file in chosen:
+        shutil.copy(file, folder)
+    kinds = {file.name: file.stem.rpartition("-")[0] for file in chosen}
     (folder / "empty.png").write_bytes(b"")
     (folder / "scan-0042.jpg").write_bytes(b"not a picture")
-    motif = dict(zip(drawn.names, drawn.truth["motif"].tolist()))
     features = ("colour", "texture", "shape") if report.quick else None
     with likewise.open(folder, create=True) as collection:
         collection.index(features=features)
-        for name in taught(drawn):
+        for name in taught(kinds):
             query = collection.query(name)
             shown = collection.ask(query, k=25, fold=False).paths
             for right in (True, False):
-                marked = [p for p in shown if p != name and (motif[p] == motif[name]) == right]
+                marked = [p for p in shown if p != name and (kinds[p] == kinds[name]) == right]
                 collection.mark(query, marked, right, person="Ada", source="web")
-        collection.learn(name="motif by marks", force=True)
+        collection.learn(name="kind by marks", force=True)
         collection.learn("top-precision", name="what comes first", activate=False)
-    return drawn
+    return kinds
 
 
-def taught(drawn: SwatchSet) -> list[str]:
-    """Names of the pictures that are taught as queries."""
-    return list(drawn.names[:: max(2, len(drawn.names) // 60)][:60])
+def taught(kinds: dict[str, str]) -> list[str]:
+    """Names of the photographs that are taught as queries."""
+    return list(kinds)[:: max(2, len(kinds) // 60)][:60]
 
 
 def numbers(served: Served) -> dict[str, int]:
@@ -87,16 +100,15 @@ def numbers(served: Served) -> dict[str, int]:
         cursor = f"&cursor={page['next']}"
 
 
-def taken(served: Served, drawn: SwatchSet) -> Iterator[tuple[str, Image.Image]]:
+def taken(served: Served, kinds: dict[str, str]) -> Iterator[tuple[str, Image.Image]]:
     """Every picture with its name."""
     from playwright.sync_api import sync_playwright
 
     items = numbers(served)
-    motifs, colours = drawn.truth["motif"].tolist(), drawn.truth["colour"].tolist()
-    new = [n for n in range(len(motifs)) if drawn.names[n] not in taught(drawn)]
-    first = next((n for n in new if motifs[n] == "flowers"), new[0])
-    other = next(n for n in new if motifs[n] != motifs[first])
-    like, unlike = (items[drawn.names[n]] for n in (first, other))
+    new = [name for name in kinds if name not in taught(kinds)]
+    first = next((name for name in new if kinds[name] == HERO), new[0])
+    other = next(name for name in new if kinds[name] != kinds[first])
+    like, unlike = items[first], items[other]
     query = f"/results?like={like}&not={unlike}"
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -105,7 +117,7 @@ def taken(served: Served, drawn: SwatchSet) -> Iterator[tuple[str, Image.Image]]
         def on(size: str) -> Iterator[Any]:
             width, height = SIZES[size]
             context = chromium.new_context(viewport={"width": width, "height": height})
-            context.set_default_timeout(60_000)
+            context.set_default_timeout(PATIENCE)
             page = context.new_page()
             page.goto(served.address)
             page.wait_for_selector(".card img, .map-host")
@@ -144,7 +156,7 @@ def taken(served: Served, drawn: SwatchSet) -> Iterator[tuple[str, Image.Image]]
             page.goto(f"{served.base}/target")
             page.wait_for_selector(".gallery .picture img")
             yield "target-begin", wide(page)
-            moves = board(page, served, drawn, items, colours)
+            moves = board(page, served, items, kinds)
             yield "board", wide(page)
             teach(page, served)
             yield "teach", wide(page)
@@ -214,12 +226,12 @@ def results(page: Any, served: Served, query: str, marks: bool = False) -> None:
 
 
 def board(
-    page: Any, served: Served, drawn: SwatchSet, items: dict[str, int], colours: list[str]
+    page: Any, served: Served, items: dict[str, int], kinds: dict[str, str]
 ) -> dict[str, int]:
-    """A board in its third round, four pictures moved: one colour close, another far."""
-    colour = {items[name]: shade for name, shade in zip(drawn.names, colours)}
-    wanted = max(set(colours), key=colours.count)
-    began = next(item for item, shade in colour.items() if shade == wanted)
+    """A board in its third round, four pictures moved: one kind close, others far."""
+    kind = {items[name]: kinds[name] for name in kinds}
+    wanted = HERO if HERO in kinds.values() else next(iter(kinds.values()))
+    began = next(item for item, shows in kind.items() if shows == wanted)
     first = served.api("/sessions", {"shown": 30, "query": {"examples": [{"item": began}]}})
     at = {"session": first["session"]}
     now = served.api(f"/sessions/{at['session']}/next", {"round": first["round"]})
@@ -227,8 +239,8 @@ def board(
     page.wait_for_selector(".piece img")
     page.wait_for_timeout(800)
     shown = [one["item"] for one in now["pictures"] if one["item"] != now["query"]]
-    near = [item for item in shown if colour[item] == wanted][:2]
-    far = [item for item in shown if item not in near and colour[item] != wanted][:2]
+    near = [item for item in shown if kind[item] == wanted][:2]
+    far = [item for item in shown if item not in near and kind[item] != wanted][:2]
     for item, (x, y) in zip([*near, *far], ((0.4, 0.4), (0.62, 0.42), (0.9, 0.1), (0.1, 0.9))):
         place(page, item, x, y)
     return {**at, "round": now["round"]}

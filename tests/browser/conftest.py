@@ -227,7 +227,7 @@ def marked(page, feedback: str) -> None:
 
 def menu(page) -> None:
     """Open what lies behind the three dots."""
-    page.get_by_role("button", name="More", exact=True).click()
+    page.locator(".menu > button").click()
 
 
 def drawer(page):

@@ -50,7 +50,7 @@ function Menu({ path }) {
     return () => removeEventListener("pointerdown", elsewhere);
   }, [open]);
   return html`<div class="menu" ref=${self} onKeyDown=${(e) => e.key === "Escape" && setOpen(false)}>
-    <button class="quiet" aria-expanded=${open ? "true" : "false"} aria-label="More" onClick=${() => setOpen(!open)}>⋯${busy && html`<span class="busy"> ${percent(busy)}</span>`}</button>
+    <button class="quiet" aria-expanded=${open ? "true" : "false"} aria-label=${busy ? `More, ${percent(busy)} done` : "More"} onClick=${() => setOpen(!open)}>⋯${busy && html`<span class="busy"> ${percent(busy)}</span>`}</button>
     ${open && html`<div class="menu-list" onClick=${chosen}>
       ${at && html`<p class="soft" title="The collection">${at.name}</p>`}
       ${link("/models", "Models")}${link("/jobs", busy ? `Jobs ${percent(busy)}` : "Jobs")}
