@@ -121,7 +121,7 @@ def test_activate_and_roll_back(models, school):
     models.wait_for_selector("text=Searches are ranked by model 1 first")
     assert ranks(school) == "1 first"
     models.get_by_role("button", name="Roll back").click()
-    models.wait_for_selector("text=Searches are ranked by plain similarity now.")
+    models.wait_for_selector("text=Searches go without anything learned now.")
     assert ranks(school) == "plain"
 
 
@@ -143,7 +143,7 @@ def test_a_model_activated_in_another_tab_is_announced(context, models, school, 
     roll_back_all(school)
     other = context.new_page()
     faults.watch(other)
-    other.goto(f"{school.base}/results?like=5")
+    other.goto(f"{school.base}/results?like=5&details=1")
     other.wait_for_selector('ul[aria-label="Results"] .card img')
     assert "model plain" in other.locator(".rests").inner_text()
     show(models, school, "?model=3")
@@ -151,7 +151,7 @@ def test_a_model_activated_in_another_tab_is_announced(context, models, school, 
     other.wait_for_selector("text=Model 3 ranks searches now.")
     other.wait_for_selector(".rests:has-text('model 3 third')")  # and the answer follows
     school.api("/models/rollback", {})
-    other.wait_for_selector("text=Searches are ranked by plain similarity now.")
+    other.wait_for_selector("text=Searches go without anything learned now.")
 
 
 def test_export_and_import(models, school, tmp_path, faults):
@@ -248,9 +248,9 @@ def test_a_method_of_an_installed_package_is_learned_activated_and_rolled_back(
     models.get_by_role("button", name="Activate anyway …").click()
     models.get_by_role("button", name="Activate it anyway").click()
     models.wait_for_selector(f"text=Model {newest['id']} ranks searches now.")
-    models.goto(f"{school.base}/results?like=5")
+    models.goto(f"{school.base}/results?like=5&details=1")
     models.wait_for_selector(f".rests:has-text('model {newest['id']} block-weights')")
-    models.locator('ul[aria-label="Results"]').get_by_role("button", name="View ").first.click()
-    models.wait_for_selector(".why")
-    assert "colour" in models.locator(".why").inner_text()
+    models.locator('ul[aria-label="Results"] .picture').first.click()
+    models.wait_for_selector(".why .bar-track")
+    assert "Colour" in models.locator(".why").inner_text()
     roll_back_all(school)
