@@ -14,7 +14,8 @@ names of colours), ``reader+all`` (what a search gives: with the best results ad
 
 Then, for ``reader+all``, so many pictures get a caption of their own (Corel5k: their keywords;
 Flickr8k: pictures of the training part, their first caption), and pictures without one are
-ranked; and so many right ones among the first 50 are marked, and the others are ranked.
+ranked; and so many right ones among the first 50 are marked, and the others are ranked (``the
+same, unmarked`` is the list before, without those).
 """
 
 from __future__ import annotations
@@ -349,17 +350,19 @@ def first(report: Report, task: Task, place: Path) -> None:
 def clicked(report: Report, task: Task, collection: Collection) -> None:
     """The first right ones among the first results are marked; the others are ranked."""
     rank = served(collection, task.searched)
-    start = {word: rank(word)[:LOOKED_AT] for word in task.words}
+    start = {word: rank(word) for word in task.words}
     for clicks in CLICKS:
-        ranked = {}
+        ranked, unmarked = {}, {}
         for word, meant in zip(task.words, task.meant):
-            right = [at for at in start[word].tolist() if meant[at]][:clicks]
+            right = [at for at in start[word][:LOOKED_AT].tolist() if meant[at]][:clicks]
             left = meant.copy()
             left[right] = False
             if right and left.any():
                 collection.mark(collection.query(text=word), [f"{at:06d}.jpg" for at in right])
                 order = rank(word)
                 ranked[word] = Ranked(order[~np.isin(order, right)], left)
+                unmarked[word] = Ranked(start[word][~np.isin(start[word], right)], left)
+        _rows(report, task, "words", "the same, unmarked", unmarked, {"clicks": clicks})
         _rows(report, task, "words", "reader+all", ranked, {"clicks": clicks})
 
 
@@ -372,7 +375,7 @@ def growing(report: Report, task: Task, place: Path) -> None:
     order = rng.permutation(able)
     with collected(folder, task) as collection:
         done = 0
-        for count in [n for n in CAPTIONS if n < len(order)]:
+        for count in [n for n in CAPTIONS if n <= len(able) // (1 if apart else 2)]:
             some = order[done:count].tolist()
             rows = [Described(collection.item(f"{p:06d}.jpg").id, captions=[task.captions[p]])
                     for p in some]  # fmt: skip

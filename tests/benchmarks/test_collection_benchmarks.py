@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import after_a_mark, cold, ingest
+from benchmarks import after_a_mark, cold, ingest, words
 from experiments.report import Report
 
 
@@ -31,4 +31,16 @@ def test_after_a_mark():
     report = Report("after_a_mark", quick=True)
     after_a_mark.main(report)
     assert {row["method"] for row in report.rows} >= {"plain", "after a mark", "after an undo"}
+    assert all(row["cpu_ms"] > 0 for row in report.rows)
+
+
+def test_words():
+    report = Report("words", quick=True)
+    words.main(report)
+    assert [row["method"] for row in report.rows] == [
+        "load the table",
+        "picture",
+        "word",
+        "two words",
+    ]
     assert all(row["cpu_ms"] > 0 for row in report.rows)

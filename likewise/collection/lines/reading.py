@@ -23,8 +23,8 @@ EXPANDED, EXPANSION = 20, 1.0
 """Best results that are taken to show the words, and what they weigh beside the words."""
 LARGE = 20_000
 """In a larger collection that second search takes too long, and is left out."""
-TABLE = 1.0
-"""How many pictures of a person's own the table's opinion of a word counts for."""
+NAMED, MARKED = 3.0, 1.0
+"""How many pictures that people named, or marked for the query, the table's opinion counts for."""
 SMOOTH = 1e-2
 """Ridge of the direction of a few pictures."""
 FAINT, FIRST = 0.07, 5
@@ -96,7 +96,7 @@ def spoken(
         ids = np.intersect1d(named(word), view.ids)
         if 0 < 2 * len(ids) <= len(view):  # what most pictures are called says nothing
             counts[word] = len(ids)
-            own = towards(own, view.rows(ids), len(ids), meanings)
+            own = towards(own, view.rows(ids), len(ids) / NAMED, meanings)
         if own is not None:
             told = own if told is None else told + own
     if told is None:
@@ -116,7 +116,7 @@ def towards(
 ) -> Surrogate | None:
     """Words moved towards pictures that show them, the further the more there are."""
     shown = meanings.of_pictures(codes, SMOOTH, weights)
-    share = count / (count + TABLE)
+    share = count / (count + 1)
     if shown is None or words is None:
         return words if shown is None else shown * share
     return words * (1 - share) + shown * share
@@ -134,7 +134,7 @@ def marked(said: Spoken, view: View, marks: Mapping[int, float]) -> Surrogate:
     told: Surrogate | None = said.words
     if good:
         weights = np.array(list(good.values()))
-        told = towards(told, view.rows(list(good)), weights.sum(), meanings, weights)
+        told = towards(told, view.rows(list(good)), weights.sum() / MARKED, meanings, weights)
     assert told is not None
     told = expanded(told, meanings, view, bad)
     if bad:
