@@ -14,6 +14,7 @@ import numpy as np
 
 from likewise.collection.lines.line import View
 from likewise.collection.lines.meanings import Meanings
+from likewise.collection.lines.parts import places
 from likewise.features.class_names import class_names
 from likewise.features.class_words import CLASSES, COLOUR_BINS, Known
 from likewise.types import IdArray, Surrogate
@@ -93,7 +94,8 @@ def spoken(
         if own is not None and entry is not None:
             own = own * entry.confidence**2
             known.append(entry)
-        ids = np.intersect1d(named(word), view.ids)
+        ids = named(word)
+        ids = ids[places(view.ids, ids) >= 0]
         if 0 < 2 * len(ids) <= len(view):  # what most pictures are called says nothing
             counts[word] = len(ids)
             own = towards(own, view.rows(ids), len(ids) / NAMED, meanings)
