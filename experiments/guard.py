@@ -86,8 +86,9 @@ class Photos:
         scores[np.arange(count), rows] = -np.inf
         shown = np.argsort(-scores, axis=1, kind="stable")[:, :MARKS]
         good = self.labels[shown] == self.labels[rows][:, None]
-        if shuffled:
-            good = rng.permutation(good.ravel()).reshape(good.shape)
+        if shuffled:  # every mark, right or wrong, goes to another query
+            at = rng.permutation(good.size)
+            shown, good = (column.ravel()[at].reshape(good.shape) for column in (shown, good))
         return [Group(np.r_[q, x[g]], x[~g]) for q, x, g in zip(rows, shown, good)]
 
 
@@ -145,12 +146,12 @@ def within(task: Photos, groups: list[Group]) -> FloatArray:
     spread *= len(own) / (len(own) - 1)
     part = min(1.0, float(spread / ((total - goal) ** 2).sum()))
     w = root(part * goal + (1 - part) * total, 0.1, power=-0.5)
-    return w * d / np.trace(w)
+    return np.asarray(w * d / np.trace(w))
 
 
 def root(matrix: FloatArray, ridge: float, power: float) -> FloatArray:
     values, axes = linalg.eigh(matrix, driver="evd")
-    return (axes * (np.maximum(values, 0) / values.mean() + ridge) ** power) @ axes.T
+    return np.asarray((axes * (np.maximum(values, 0) / values.mean() + ridge) ** power) @ axes.T)
 
 
 def weights(task: Photos, groups: list[Group], w: FloatArray, seed: int) -> FloatArray:
@@ -198,7 +199,7 @@ def directions(task: Photos, groups: list[Group]) -> Surrogates:
     def surrogates(q: FloatArray) -> FloatArray:
         near = q @ task.items[first].T
         near = np.exp((near - near.max(axis=1, keepdims=True)) / 0.1)
-        return q + 2.0 * (near / near.sum(axis=1, keepdims=True)) @ push
+        return np.asarray(q + 2.0 * (near / near.sum(axis=1, keepdims=True)) @ push)
 
     return surrogates
 
@@ -247,11 +248,11 @@ def compared(task: Photos, surrogates: Surrogates) -> Compared:
     for s in scores:
         told = rank(np.take_along_axis(s, judged, axis=1), marks)
         columns += [np.where(both, judged_average_precision(told), np.nan), measure(told, "p1")]
-    change = [float(np.nanmean(new - old)) for new, old in zip(*truth)]
+    true_map, true_p1 = (float(np.nanmean(new - old)) for new, old in zip(*truth))
     return Compared(
         width, (own[0] & right[0]).sum(axis=1), (own[1] & right[1]).sum(axis=1),
-        right[0][:, 0].astype(float) - right[1][:, 0], apart, np.stack(columns, axis=1), *change,
-        len(task.items),
+        right[0][:, 0].astype(float) - right[1][:, 0], apart, np.stack(columns, axis=1),
+        true_map, true_p1, len(task.items),
     )  # fmt: skip
 
 
@@ -325,7 +326,7 @@ def before(
             new_p1, old_p1 = np.where(flip, (old_p1, new_p1), (new_p1, old_p1))
 
         def passes(n: int, columns: Any = (new_map, old_map, new_p1, old_p1)) -> bool:
-            return judged_only(*(c[:n] for c in columns), draws=999, seed=rng).activate
+            return judged_only(*(c[:n] for c in columns), draws=199, seed=rng).activate
 
         passed, done = False, 0
         for size in SIZES:
