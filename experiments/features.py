@@ -9,8 +9,10 @@ similarity; MAP is over the whole ranking.
 
 ``reduction`` rows compare ways to reduce one block on its own; ``weights`` rows compare weights
 of the blocks, each reduced as the default space does, and ``over all sets`` rows give their
-geometric means over the sets, the best MAP first.  Vectors are kept in the cache folder, so
-that a second run takes no pictures.
+geometric means over the sets, the best MAP first.  ``network`` rows compare what gives the deep
+blocks (``--part networks`` runs these alone): the default space with each network and arithmetic,
+CPU milliseconds per picture and megabytes; the default is chosen by the rule that is printed.
+Vectors are kept in the cache folder, so that a second run takes no pictures.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,11 +31,14 @@ from numpy.typing import NDArray
 from snowballstemmer import stemmer
 
 from experiments.kept import keep_features
+from experiments.photo_features import Some, photo_features, photos
 from experiments.report import Report, run
 from likewise.collection.lines.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import load_cifar10, load_corel5k, load_flickr8k, swatches
 from likewise.evaluation import Ranked, Relevance, evaluate, rank
-from likewise.features import REGISTRY, feature_set
+from likewise.features import ARITHMETICS, BOTH, NETWORKS, REGISTRY, feature_set, named
+from likewise.features.deep import Network
+from likewise.features.deep_graph import graph_bytes
 from likewise.spaces import Blocks, BlockSpec
 
 MEASURES = ("map", "p1", "p10")
@@ -208,6 +214,11 @@ def weights(task: Task, report: Report) -> None:
 def main(report: Report) -> None:
     """All comparisons on all sets."""
     names = ("swatches",) if report.quick else (report.settings.get("sets") or SETS)
+    part = report.settings.get("part")
+    if part != "blocks":
+        networks(names, report)
+    if part == "networks":
+        return
     blocks = FEATURES if report.quick else (*FEATURES, *OTHER_COLOURS, "gist")
     assert set(blocks) <= set(REGISTRY)
     for name in names:
@@ -237,7 +248,104 @@ def reduced_blocks(name: str, blocks: Sequence[str]) -> Sequence[str]:
     return {"cifar10": (), "swatches": ("texture",)}.get(name, blocks)
 
 
+# --------------------------------------------------------------------------
+# The network
+
+SLOWEST, CLOSE = 2.0, 0.01
+RULE = (
+    f"Rule: among what takes at most {SLOWEST:g} times the milliseconds of lite0 in float32, the "
+    f"fastest whose MAP (geometric mean over the sets) is within {CLOSE:.0%} of the best."
+)
+
+
+def networks(names: Sequence[str], report: Report) -> None:
+    """Every network in every arithmetic, in the default space; then the default by the rule."""
+    sets = {name: network_task(name, report) for name in names}
+    means: dict[tuple[str, str], tuple[float, float]] = {}
+    for network, arithmetic in itertools.product(NETWORKS, ARITHMETICS):
+        ms = milliseconds(Network(network, arithmetic), 8 if report.quick else 64)
+        size = len(graph_bytes(network, arithmetic)) / 1e6
+        maps = []
+        for name, (rest, pictures, relevance, count) in sets.items():
+            deep = [named(block, network, arithmetic) for block in BOTH]
+            if deep == list(BOTH):
+                found = {}  # extracted for every experiment
+            elif report.quick:
+                found = feature_set(deep)(pictures)
+            else:
+                found = keep_features(f"{name}-{len(pictures)}", pictures, deep, report)
+            rows = {**rest, **dict(zip(BOTH, found.values()))}
+            rows = {block: rows[block] for block in FEATURES}
+            queries = {block: x[:count] for block, x in rows.items()}
+            items = {block: x[count:] for block, x in rows.items()}
+            specs = {block: SPECS[block] for block in FEATURES}
+            space = Blocks.fit(items, specs, sample=SAMPLE, seed=report.seed)
+            task = Task(name, queries, items, relevance)
+            measures = measured(
+                space.transform(queries), space.transform(items), space.spread(dict(WEIGHTS)), task
+            )
+            maps.append(measures["map"])
+            report.row(
+                method="network", data=name, network=network, arithmetic=arithmetic, **measures,
+                ms=ms, megabytes=size,
+            )  # fmt: skip
+        means[network, arithmetic] = float(np.exp(np.mean(np.log(maps)))), ms
+    limit = SLOWEST * means[NETWORKS[0], ARITHMETICS[0]][1]
+    fit = {choice: both for choice, both in means.items() if both[1] <= limit}
+    best = max(quality for quality, _ in fit.values())
+    close = [choice for choice, both in fit.items() if both[0] >= (1 - CLOSE) * best]
+    chosen = min(close, key=lambda choice: fit[choice][1])
+    report.say(RULE)
+    report.row(method="default by the rule", network=chosen[0], arithmetic=chosen[1],
+               map=fit[chosen][0], ms=fit[chosen][1])  # fmt: skip
+
+
+def network_task(
+    name: str, report: Report
+) -> tuple[dict[str, Rows], Sequence[Any], Relevance, int]:
+    """Blocks by lite0, pictures, relevance and number of queries; queries come first.
+
+    Queries are the test part of Corel5k and Flickr8k and the first 1,000 of CIFAR-10's test part.
+    """
+    source, rng = photos(name, report), np.random.default_rng(report.seed)
+    labels: Any = source.labels
+    if name == "corel5k":
+        test = load_corel5k().is_test
+    elif name == "flickr8k":
+        flickr = load_flickr8k()
+        test, labels = flickr.split == "test", content_words(flickr.captions)
+    else:
+        test = np.arange(len(labels)) < (40 if report.quick else 1_000)
+    asked, held = np.flatnonzero(test), np.flatnonzero(~test)
+    sample, limit = report.settings.get("sample"), report.settings.get("queries")
+    asked = asked[: limit or len(asked)]
+    if sample and sample < len(held):
+        held = np.sort(rng.choice(held, sample, replace=False))
+    if labels.ndim == 1:
+        relevance = Relevance.from_labels(labels[asked], labels[held])
+    else:
+        relevance = Relevance.from_matrix(labels[asked] @ labels[held].T >= 2)
+    order = np.r_[asked, held]
+    every = photo_features(name, report)
+    rest = {block: every[block][order] for block in FEATURES}
+    return rest, Some(source.pictures, order), relevance, len(asked)
+
+
+def milliseconds(network: Network, count: int) -> float:
+    """CPU milliseconds per picture, in one thread: the best of three."""
+    pictures = [np.full((256, 256, 3), at, np.uint8) for at in range(count)]
+    network.both(pictures[:2])
+    spent = []
+    for _ in range(3):
+        started = time.process_time()
+        network.both(pictures)
+        spent.append(time.process_time() - started)
+    return 1000 * min(spent) / count
+
+
 def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--part", choices=("blocks", "networks"), help="run one part only")
+    parser.add_argument("--sample", type=int, metavar="N", help="networks on N items of a set")
     parser.add_argument("--sets", nargs="+", choices=SETS, help="data sets (default: all three)")
     parser.add_argument("--queries", type=int, metavar="N", help="at most N queries a set")
 

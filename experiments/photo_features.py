@@ -40,7 +40,7 @@ def photos(name: str, report: Report) -> Photos:
     if name == "cifar10":
         cifar = load_cifar10()
         rows = np.flatnonzero(cifar.is_test)
-        return Photos(_Some(cifar.pictures, rows), cifar.labels[rows])
+        return Photos(Some(cifar.pictures, rows), cifar.labels[rows])
     if name == "flickr8k":
         flickr = load_flickr8k()
         return Photos(flickr.pictures, np.full(len(flickr.pictures), -1))
@@ -58,7 +58,7 @@ def photo_features(name: str, report: Report, blocks: Sequence[str] = DEFAULT) -
     return keep_features(part, pictures, blocks, report)
 
 
-class _Some(Sequence[Any]):
+class Some(Sequence[Any]):
     """Some rows of a sequence of pictures, still decoded at access only."""
 
     def __init__(self, pictures: Sequence[Any], rows: NDArray[np.int64]) -> None:

@@ -53,6 +53,12 @@ def index(
             "(where a check shows no harm)."
         ),
     ] = "",
+    network: Annotated[
+        str, typer.Option(help="What gives the deep features from now on: lite0, lite1, lite2.")
+    ] = "",
+    arithmetic: Annotated[
+        str, typer.Option(help="How it computes: float32, or int8 (faster, a little less exact).")
+    ] = "",
     processes: Annotated[int | None, typer.Option(help="Child processes; one a core.")] = None,
     gps: Annotated[bool, typer.Option("--gps", help="Keep where pictures were taken.")] = False,
     accept_missing: Annotated[
@@ -81,6 +87,8 @@ def index(
                 vectors=vectors,
                 engine=engine or None,
                 smoothing=smoothing or None,
+                network=network or None,
+                arithmetic=arithmetic or None,
                 progress=tell,
             )
         notes = []
@@ -89,7 +97,7 @@ def index(
             notes += read.problems
         status = collection.status()
     if as_json:
-        emit({**report.__dict__, "status": status, "notes": notes})
+        emit({**report.__dict__, "status": status, "notes": [*report.notes, *notes]})
     else:
         done = "Indexed" if report.finished else "Paused after"
         typer.echo(
@@ -97,6 +105,8 @@ def index(
             f"{status['findable']:,} can be found, {report.removed:,} left, "
             f"{status['items']['problem']:,} unreadable, {report.unreachable:,} unreachable."
         )
+        for line in report.notes:
+            typer.echo(line)
         for line in [*report.unreadable_folders, *notes]:
             typer.echo(f"  {printable(line)}", err=True)
         if status["items"]["problem"]:

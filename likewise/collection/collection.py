@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from likewise.collection import duplicates as duplicates_
 from likewise.collection import exporting
+from likewise.collection import network as networks
 from likewise.collection.layouts import Layouts
 from likewise.collection.learn.methods import DEFAULT
 from likewise.collection.learn.models import Modelling
 from likewise.collection.lines import Line, Look, Objects, visual_words
 from likewise.collection.lines.building import FIRST, LARGE, ask_smoothing
-from likewise.collection.lines.defaults import FEATURES
 from likewise.collection.options import Answer, Crop, Options, Query, make_query
 from likewise.collection.query_pictures import QueryPictures
 from likewise.collection.search import Search
@@ -25,6 +25,7 @@ from likewise.collection.text import suggestions
 from likewise.index import ENGINES
 from likewise.intake import own_vectors, sidecars
 from likewise.intake.ingest import LOCAL, UNREACHABLE, IngestReport, ingest
+from likewise.intake.rest import describe_rest
 from likewise.store import Described, Forgotten, Item, Model, Store
 from likewise.types import LOOK, BadInput, NotFound, Progress, QueryRef, check_k
 
@@ -140,6 +141,8 @@ class Collection:
         vectors: str | os.PathLike[str] | None = None,
         engine: str | None = None,
         smoothing: str | None = None,
+        network: str | None = None,
+        arithmetic: str | None = None,
         progress: Progress | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> IngestReport:
@@ -167,6 +170,9 @@ class Collection:
         smoothing
             Whether codes take in their nearest neighbours from now on: ``on``, ``off``, or
             ``auto``, where a check shows no harm.
+        network, arithmetic
+            What gives the deep features from now on: ``lite0``, ``lite1`` or ``lite2``, in
+            ``float32`` or ``int8``.  Another choice than before reads every picture once more.
         """
         if engine is not None:
             if engine not in ENGINES:
@@ -177,11 +183,13 @@ class Collection:
         if features is not None and visual_words.NAME in features:
             self.objects.switch_on()
             features = [name for name in features if name != visual_words.NAME] or None
+        networks.choose(self.store, network, arithmetic)
         chosen = self._features((own_vectors.BLOCK,) if vectors is not None else features)
         if retry:
             self.store.contents.retry()
             self.store.segments.mend()
 
+        how: Any = {"processes": processes, "progress": progress, "should_stop": should_stop}
         before = len(self.store.items.contents())
         now = self.store.generations.current()
         due = max(FIRST, 2 * (now.items if now else 0))
@@ -194,23 +202,16 @@ class Collection:
                 self.build(early=True)
 
         report = ingest(
-            self.store,
-            os.fsencode(self.folder),
+            self.store, os.fsencode(self.folder),
             [name for name in chosen if name != own_vectors.BLOCK] + [LOCAL] * self.objects.is_on,
-            processes=processes,
-            gps=gps,
-            accept_missing=accept_missing,
-            progress=progress,
-            should_stop=should_stop,
-            committed=committed,
-        )
+            gps=gps, accept_missing=accept_missing, committed=committed, **how,
+        )  # fmt: skip
         if vectors is not None:
             own_vectors.add_vectors(self.store, Path(vectors))
         if report.finished and self.objects.is_on:
-            report.finished = visual_words.describe_rest(
-                self.store, os.fsencode(self.folder), processes=processes, progress=progress,
-                should_stop=should_stop,
-            )  # fmt: skip
+            report.finished = describe_rest(self.store, self.folder, [LOCAL], **how)
+        if report.finished:
+            report.finished = networks.change(self.store, self.folder, report, **how)
         if report.finished:
             sidecars.read_beside(self.store, self.folder)
             self.build()
@@ -218,10 +219,9 @@ class Collection:
 
     def _features(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
         known = self.store.settings.get("features")
-        if wanted is None:
-            chosen = tuple(known or FEATURES)
-        else:
-            chosen = tuple(wanted)
+        chosen = networks.features_of(self.store)
+        if wanted is not None:
+            chosen = networks.like(wanted, known)
             if known and tuple(known) != chosen and len(self.store.items.contents()):
                 raise BadInput(
                     f"This collection has the features {', '.join(known)}; to use others, start "
@@ -451,6 +451,7 @@ class Collection:
             "waiting": self.store.contents.waiting(),
             "same_object": self.objects.is_on,
             "smoothing": "on" if view.space and view.plain.space.smoothing else "off",
+            **networks.chosen(self.store),
             "unreachable": int(away["items"]),
             "unreachable_folders": list(away["folders"]),
         }

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from likewise.features.deep import Network
     from likewise.features.pictures import Picture
 
-__all__ = ["DEFAULT", "REGISTRY", "FeatureSet", "feature_set"]
+__all__ = [
+    "ARITHMETICS", "DEFAULT", "NETWORKS", "REGISTRY", "FeatureSet", "block_of", "feature_set",
+    "named", "network_of",
+]  # fmt: skip
 
 DEFAULT = ("deep", "logits", "colour", "texture", "shape")
 """Blocks of the default space."""
@@ -34,6 +37,34 @@ DEFAULT = ("deep", "logits", "colour", "texture", "shape")
 ONNX = "onnx:"
 BOTH = ("deep", "logits")
 """Blocks that one pass of the network gives."""
+NETWORKS, ARITHMETICS = ("lite0", "lite1", "lite2"), ("float32", "int8")
+"""Networks and ways to compute them; the first of both is what a block's plain name means."""
+
+
+def named(block: str, network: str = "lite0", arithmetic: str = "float32") -> str:
+    """The name of a block that a network gives: ``deep``, ``deep-lite2``, ``deep-lite0-int8``."""
+    if network not in NETWORKS:
+        raise BadInput(f"The network is one of {', '.join(NETWORKS)}, not {network!r}.")
+    if arithmetic not in ARITHMETICS:
+        raise BadInput(f"The arithmetic is one of {', '.join(ARITHMETICS)}, not {arithmetic!r}.")
+    if arithmetic != ARITHMETICS[0]:
+        return f"{block}-{network}-{arithmetic}"
+    return block if network == NETWORKS[0] else f"{block}-{network}"
+
+
+def block_of(name: str) -> str:
+    """The kind of a block, whichever network gives it: ``deep`` of ``deep-lite2``."""
+    block = name.partition("-")[0]
+    return block if block in BOTH else name
+
+
+def network_of(names: Sequence[str]) -> tuple[str, str] | None:
+    """Network and arithmetic of these blocks; None where no network gives one of them."""
+    for name in names:
+        if block_of(name) in BOTH:
+            _, network, arithmetic = [*name.split("-"), "", ""][:3]
+            return network or NETWORKS[0], arithmetic or ARITHMETICS[0]
+    return None
 
 
 REGISTRY = Registry(
@@ -60,9 +91,8 @@ class FeatureSet:
     own network.
     """
 
-    def __init__(self, features: Sequence[Features], network: Network) -> None:
+    def __init__(self, features: Sequence[Features]) -> None:
         self._features = tuple(features)
-        self._network = network
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,25 +121,26 @@ class FeatureSet:
 
         batch = Batch.of(pictures)
         out: dict[str, NDArray[np.float32]] = {}
+        passes: dict[Network, Any] = {}
         for feature in self._features:
-            if feature.name not in BOTH:
+            network, output = getattr(feature, "network", None), getattr(feature, "output", 0)
+            if network is None:
                 out[feature.name] = feature(batch)
-            elif feature.name not in out:
-                out.update(zip(BOTH, self._network.both(batch)))
-        return {name: out[name] for name in self.names}
+                continue
+            if network not in passes:
+                passes[network] = network.both(batch)
+            out[feature.name] = passes[network][output]
+        return out
 
 
-def feature_set(
-    names: Sequence[str] = DEFAULT, *, precision: str = "float32", threads: int = 1
-) -> FeatureSet:
+def feature_set(names: Sequence[str] = DEFAULT, *, threads: int = 1) -> FeatureSet:
     """The named blocks as one set.
 
     Parameters
     ----------
     names
-        Keys of :data:`REGISTRY`, or ``onnx:FILE`` for a network with its JSON file beside it.
-    precision
-        ``float32`` or ``int8`` for the deep blocks.
+        Keys of :data:`REGISTRY`, what :func:`named` makes of the deep ones, or ``onnx:FILE`` for a
+        network with its JSON file beside it.
     threads
         Threads of one pass of a network; 1 where several processes share the cores.
     """
@@ -120,13 +151,16 @@ def feature_set(
     from likewise.features.deep import Network
     from likewise.features.onnx_file import OnnxFile
 
-    network = Network(precision, threads=threads)
+    networks: dict[tuple[str, str], Network] = {}
     features: list[Features] = []
     for name in names:
         if name.startswith(ONNX):
             features.append(OnnxFile(name.removeprefix(ONNX), threads=threads))
+        elif (choice := network_of([name])) is not None:
+            network = networks.setdefault(choice, Network(*choice, threads=threads))
+            features.append(REGISTRY[block_of(name)](network))
         elif name in REGISTRY:
-            features.append(REGISTRY[name](*[network] * (name in BOTH)))
+            features.append(REGISTRY[name]())
         else:
             raise BadInput(
                 f"There are no features called {name!r}; choose among {', '.join(REGISTRY)} "
@@ -136,4 +170,4 @@ def feature_set(
     twice = [name for name in made if made.count(name) > 1]
     if twice:
         raise BadInput(f"The block {twice[0]!r} is named twice; name each block once.")
-    return FeatureSet(features, network)
+    return FeatureSet(features)

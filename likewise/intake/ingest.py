@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from likewise.features import block_of
 from likewise.intake.decoding import Unreadable
 from likewise.intake.scanning import Scan, scan
 from likewise.intake.workers import Outcome, Task, describe, digest_of, short
@@ -57,6 +58,7 @@ class IngestReport:
     seconds: float = 0.0
     finished: bool = True
     unreadable_folders: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def ingest(
@@ -357,5 +359,5 @@ def auto_tags(features: Mapping[str, np.ndarray]) -> list[tuple[str, float]]:
     """The deep network's best class names, where it is fairly sure."""
     from likewise.features.class_names import tags  # heavy room: only while pictures come in
 
-    logits = features.get("logits")
+    logits = next((x for name, x in features.items() if block_of(name) == "logits"), None)
     return [] if logits is None else [(t.name, t.probability) for t in tags(logits)[0]]

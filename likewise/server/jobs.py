@@ -86,6 +86,8 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
             retry=bool(payload.get("retry")),
             accept_missing=bool(payload.get("accept_missing")),
             smoothing=payload.get("smoothing"),
+            network=payload.get("network"),
+            arithmetic=payload.get("arithmetic"),
             progress=progress,
             should_stop=running.should_stop,
         )
@@ -98,7 +100,7 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
         parts.append(f"{report.problems:,} unreadable")
     if report.unreachable:
         parts.append(f"{report.unreachable:,} unreachable")
-    return ", ".join(parts) + "."
+    return " ".join([", ".join(parts) + ".", *report.notes])
 
 
 class _Stop(Exception):
@@ -192,7 +194,7 @@ KINDS: dict[str, Work] = {
 }
 TAKES_IN = ("index", "demo")
 """Kinds that bring pictures in: one of them at a time, and a paused one goes on."""
-MORE = ("same_object", "smoothing")
+MORE = ("same_object", "smoothing", "network", "arithmetic")
 """What a job under way cannot take on."""
 
 
@@ -225,7 +227,7 @@ class Runner:
                     if more:
                         raise BadInput(
                             "Pictures are being taken in; ask for same-object search or another "
-                            "smoothing after that."
+                            "smoothing or network after that."
                         )
                     return known
                 if kind in TAKES_IN and known.kind == kind and known.state == "paused" and not more:

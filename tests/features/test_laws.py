@@ -124,7 +124,7 @@ def test_blocks_and_version() -> None:
     others = [
         feature_set(DEFAULT[:-1]),
         feature_set(DEFAULT[::-1]),
-        feature_set(DEFAULT, precision="int8"),
+        feature_set(("deep-lite0-int8", "logits-lite0-int8", *DEFAULT[2:])),
     ]
     assert len({default.version, *(o.version for o in others)}) == 4
 
@@ -154,5 +154,7 @@ def test_bad_names_are_told(names: Any, says: str) -> None:
 def test_bad_settings_are_told() -> None:
     with pytest.raises(BadInput, match="threads must be"):
         feature_set(DEFAULT, threads=0)
-    with pytest.raises(BadInput, match="precision is one of float32, int8"):
-        feature_set(("deep",), precision="int4")([scene(0)])
+    with pytest.raises(BadInput, match="arithmetic is one of float32, int8"):
+        feature_set(("deep-lite0-int4",))
+    with pytest.raises(BadInput, match="network is one of lite0, lite1, lite2"):
+        feature_set(("deep-lite9",))

@@ -453,3 +453,14 @@ def test_the_page_and_the_document_of_the_api_are_served(client):
     shown = client.get(f"{API}/docs").text
     for path in document["paths"]:
         assert path in shown
+
+
+def test_a_network_that_there_is_not_and_a_collection_without_one_are_refused(client):
+    assert client.post(f"{API}/jobs", json={"kind": "index", "network": "lite9"}).status_code == 422
+    assert client.get(f"{API}/status").json()["network"] == ""
+    made = client.post(f"{API}/jobs", json={"kind": "index", "network": "lite2"})
+    done = wait_for(client, made.json()["id"], "done", "failed")
+    assert (done["state"], done["message"]) == (
+        "failed",
+        "This collection has no deep features to choose a network for.",
+    )

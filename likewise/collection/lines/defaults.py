@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from likewise.features import block_of
 from likewise.spaces import BlockSpec
 
 FEATURES = ("deep", "logits", "colour", "texture", "shape")
 """Blocks that are computed for every picture."""
+
+NETWORK = ("lite0", "float32")
+"""Network and arithmetic of a new collection."""
 
 SPECS: Mapping[str, BlockSpec] = {
     "deep": BlockSpec(128, power=0.5, unit_first=True),
@@ -35,10 +39,10 @@ OTHER = BlockSpec(128)
 
 def spec_of(block: str) -> BlockSpec:
     """How a block is reduced."""
-    return SPECS.get(block, OTHER)
+    return SPECS.get(block_of(block), OTHER)
 
 
 def weights_of(blocks: tuple[str, ...]) -> dict[str, float]:
     """Plain weight of each block; where none would count, all count alike."""
-    weights = {block: WEIGHTS.get(block, 1.0) for block in blocks}
+    weights = {block: WEIGHTS.get(block_of(block), 1.0) for block in blocks}
     return weights if any(weights.values()) else dict.fromkeys(blocks, 1.0)

@@ -8,19 +8,17 @@ built anew whenever it does not match.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from likewise.intake.ingest import COMMIT_EVERY, LOCAL, kept_as
-from likewise.intake.workers import Task, describe
+from likewise.intake.ingest import LOCAL
 from likewise.learners.word_table import WordTable
 from likewise.spaces import Words
 from likewise.store import Store
-from likewise.types import DataProblem, FloatArray, IdArray, Progress
+from likewise.types import DataProblem, FloatArray, IdArray
 
 if TYPE_CHECKING:
     from likewise.features.words import Vocabulary
@@ -39,52 +37,6 @@ BATCH = 256
 
 
 # -- local features --------------------------------------------------------------
-
-
-def describe_rest(
-    store: Store,
-    folder: bytes,
-    *,
-    processes: int | None = None,
-    progress: Progress | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
-) -> bool:
-    """Local features of pictures that came in without; false where it was stopped."""
-    missing = set(store.segments.missing(LOCAL).tolist())
-    live = store.items.contents()
-    item_of = {content: item for item, content in live.items() if content in missing}
-    if not item_of:
-        return True
-    paths = store.items.paths(list(item_of.values()))
-    digests = store.contents.sha256(item_of)
-    tasks = (Task(c, os.path.join(folder, paths[i])) for c, i in item_of.items() if i in paths)
-    batch: dict[int, Any] = {}
-
-    def commit() -> None:
-        if batch:
-            blocks = {LOCAL: np.stack(list(batch.values()))}
-            store.segments.append(list(batch), blocks, dtype=kept_as(blocks))
-            batch.clear()
-
-    outcomes = describe(tasks, [LOCAL], processes=processes)
-    finished = True
-    try:
-        for done, outcome in enumerate(outcomes, start=1):
-            if outcome.picture is not None and outcome.sha256.hex() == digests.get(outcome.key):
-                batch[outcome.key] = outcome.features[LOCAL]
-            if len(batch) >= COMMIT_EVERY:
-                commit()
-            if progress is not None:
-                progress(done, len(item_of))
-            if should_stop():
-                finished = False
-                break
-    except KeyboardInterrupt:
-        finished = False
-    finally:
-        outcomes.close()  # type: ignore[attr-defined]
-        commit()
-    return finished
 
 
 def local_features(store: Store, contents: IdArray) -> Iterator[tuple[IdArray, list[Any]]]:

@@ -36,6 +36,8 @@ class StatusOut(BaseModel):
     reader: str
     same_object: bool
     smoothing: Literal["on", "off"]
+    network: str
+    arithmetic: str
 
 
 @router.get("/status", response_model=StatusOut)
@@ -61,6 +63,7 @@ class JobIn(Strict):
     """What to do; ``retry`` tries unreadable files again, ``same_object`` reads local features.
 
     ``smoothing`` says whether pictures take in their neighbours from now on.
+    ``network`` and ``arithmetic`` choose what gives the deep features from now on.
     """
 
     kind: Literal["index"] = "index"
@@ -68,6 +71,8 @@ class JobIn(Strict):
     accept_missing: bool = False
     same_object: bool = False
     smoothing: Literal["auto", "on", "off"] | None = None
+    network: Literal["lite0", "lite1", "lite2"] | None = None
+    arithmetic: Literal["float32", "int8"] | None = None
 
 
 @router.post("/jobs", response_model=JobOut, status_code=202)

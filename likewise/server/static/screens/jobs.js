@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { call, newKey, useAsk } from "/static/lib/api.js";
 import { ago, plural } from "/static/lib/format.js";
-import { jobs, ticks } from "/static/lib/news.js";
+import { jobs, status, ticks } from "/static/lib/news.js";
 import { complain } from "/static/lib/toasts.js";
 import { Progress, title } from "/static/parts/progress.js";
 
@@ -17,9 +17,23 @@ export function Jobs() {
     <p class="buttons"><button class="main" onClick=${() => start({ kind: "index" })}>Look for new pictures</button></p>
     ${list.length === 0 && html`<div class="empty"><p>Nothing is going on. New and changed photos are
       taken in when you look for them.</p></div>`}
+    <${Network} />
     <ul class="joblist">${list.map((job) => html`<${Job} key=${job.id} job=${job} />`)}</ul>
     <${Problems} />
   </section>`;
+}
+
+// Another network describes every picture anew; the old space serves until that is done.
+function Network() {
+  const at = useSignal(status);
+  if (!at?.network) return null;
+  const choose = (more) => start({ kind: "index", ...more });
+  const select = (name, label, values) => html`<label>${label} <select value=${at[name]}
+    onChange=${(e) => choose({ [name]: e.target.value })}>${values.map((v) => html`<option>${v}</option>`)}</select></label>`;
+  return html`<details><summary>How pictures are described</summary>
+    <p class="buttons">${select("network", "Network", ["lite0", "lite1", "lite2"])}
+      ${select("arithmetic", "Arithmetic", ["float32", "int8"])}</p>
+    <p class="soft">Another choice reads every picture once more. Marks stay; active models are learned again.</p></details>`;
 }
 
 function Job({ job }) {
