@@ -27,6 +27,6 @@ export function Coach({ path }) {
   return html`<aside class="coach" aria-label="First steps" role="status">
     <ol>${STEPS.map(([name], nth) => html`<li key=${name} aria-current=${nth === step ? "step" : null}>${name}</li>`)}</ol>
     <p>${STEPS[step][1]}</p>
-    <button class="quiet" onClick=${end} aria-label="Close the first steps">${step === 2 ? "Good" : "×"}</button>
+    <button class="quiet" onClick=${end} aria-label=${step === 2 ? "Good: close the first steps" : "Close the first steps"}>${step === 2 ? "Good" : "×"}</button>
   </aside>`;
 }
