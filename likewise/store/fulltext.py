@@ -141,6 +141,7 @@ class Words:
             one = build_query(text, any_word=True)
             steps += [(_OWN, one), ("{auto} : ", one)]
         found: dict[int, float] = {}
+        least = np.inf
         allowed = None if among is None else set(np.asarray(among).tolist())
         with self._catalogue.reading() as db:
             for at, (columns, query) in enumerate(steps):
@@ -156,9 +157,12 @@ class Words:
                 )
                 for item, place in cursor:
                     if item not in found and (allowed is None or item in allowed):
-                        found[item] = len(steps) - at - 1 + 1 / (1 + np.exp(place or 0.0))
+                        # BM25 as it is; what comes after that stays below its last one.
+                        sure = -(place or 0.0)
+                        found[item] = sure if np.isinf(least) else least * sure / (1 + sure)
                         if len(found) >= k:
                             break
+                least = min(found.values(), default=np.inf)
         return Hits(np.array([*found], dtype=np.int64), np.array([*found.values()], np.float64))
 
     def named(self, word: str, most: int = 200) -> IdArray:
