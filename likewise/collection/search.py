@@ -320,8 +320,8 @@ class Search:
             (plain, view.plain),
         ]
         newest = self._models.newest(view)
-        if newest is not None:
-            found.append((self._pictures(query, asked.line, view, newest), newest))
+        if newest is not None and query.has_pictures:
+            found.append((_pictures(_rows(query, view), newest), newest))
         for columns in getattr(view.plain.space, "slices", {}).values():
             alone = np.zeros_like(plain.vector)
             alone[columns] = plain.vector[columns]

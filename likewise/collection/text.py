@@ -10,7 +10,7 @@ import numpy as np
 from likewise.collection.lines.line import View
 from likewise.collection.lines.look import Look
 from likewise.collection.lines.reading import TITLE, Spoken, spoken
-from likewise.features.class_words import class_words
+from likewise.features.class_words import Known, class_words
 from likewise.features.text import TextVocabulary
 from likewise.filters import Among
 from likewise.index.flat import FlatIndex
@@ -71,7 +71,8 @@ def read(
     """
     own = Read(None, (), ()) if learned is None else learned.read(text, view if compact else None)
     told = class_words().read(text)
-    words = [(k.word, k) for k in told.known] + [(word, None) for word in told.unknown]
+    words: list[tuple[str, Known | None]] = [(known.word, known) for known in told.known]
+    words += [(word, None) for word in told.unknown]
     if learned is not None:
         taken = set(own.known)
         words = [(w, k) for w, k in words if not taken.issuperset(learned.vocabulary.stems(w))]

@@ -287,6 +287,8 @@ def test_candidates_are_near_and_far_and_never_judged_before(client, collection)
     left = client.post(f"{API}/teach/candidates", json=asked).json()["items"]
     assert not set(items[:4]) & {r["item"] for r in left}
     words = client.post(f"{API}/teach/candidates", json={"text": "red"})
+    assert words.status_code == 200  # a colour can be seen here
+    words = client.post(f"{API}/teach/candidates", json={"text": "zzyzx"})
     assert words.status_code == 422
 
 

@@ -224,7 +224,7 @@ class Modelling:
             method = None if record is None else METHODS.of_card(record.card)
             if record is None or method is None or record.space not in former:
                 continue
-            if record.space == self._lines[method.line].view().space:
+            if record.space == self.lines[method.line].view().space:
                 continue  # it came back
             known = {one.name for one in settings_of(method.settings)} - {"more"}  # from the start
             given = {k: v for k, v in record.card.get("settings", {}).items() if k in known}

@@ -9,6 +9,7 @@ regression is no part of the space and of its fingerprint, so models live on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,7 +80,7 @@ class Meanings:
 
     def spread(self, vector: FloatArray) -> float:
         """How far a vector spreads the collection's scores."""
-        return float(np.sqrt(max(vector @ self.covariance @ vector, 0.0)))
+        return math.sqrt(max(float(vector @ self.covariance @ vector), 0.0))
 
     def _unit(self, vector: FloatArray) -> Surrogate | None:
         spread = self.spread(vector)

@@ -107,8 +107,9 @@ def spoken(
         return Spoken(told, told, tuple(known), counts, meanings)
     whole, faint = expanded(told, meanings, view), False
     if len(known) == 1 and not counts and not known[0].is_colour and known[0].confidence > 0:
-        word, first = known[0], view.search(told, FIRST).scores / known[0].confidence ** 2
-        worth = meanings.strength(word.columns, word.weights)
+        only = known[0]
+        first = view.search(told, FIRST).scores / only.confidence**2
+        worth = meanings.strength(only.columns, only.weights)
         faint = bool(len(first)) and float(first.mean()) * worth < FAINT
     return Spoken(whole, told, tuple(known), counts, meanings, faint)
 

@@ -81,5 +81,5 @@ class Taught:
 
 def _grades(said: Said) -> Iterable[float]:
     if said.name.startswith(SESSION):  # an ordering: from 1 for the nearest to -1
-        return np.linspace(1.0, -1.0, len(said.items)).tolist()
+        return map(float, np.linspace(1.0, -1.0, len(said.items)))
     return [said.value] * len(said.items)
