@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -150,6 +151,9 @@ def search(
     marks: Annotated[
         bool, typer.Option("--marks/--no-marks", help="Use marks on this very query.")
     ] = True,
+    use: Annotated[
+        list[str] | None, typer.Option(help="Use the marks of an offer too, by its name.")
+    ] = None,
     open_: Annotated[
         int | None,
         typer.Option("--open", help="Open this result (1: the first); it counts as a click."),
@@ -191,6 +195,7 @@ def search(
             filter=wanted,
             model=model or None,
             marks=marks,
+            use=use or (),
             pin=pin,
             fold=fold,
             compact=compact,
@@ -286,6 +291,14 @@ def show(answer: Answer) -> None:
     if answer.marks:
         rests += f", {answer.marks} marks on this query"
     typer.echo(f"({rests}, {answer.seconds * 1e3:.0f} ms)")
+    for offer in answer.offers:
+        says = "Uses" if offer.used else "You could use"
+        taught = offer.text or offer.name
+        option = "" if offer.used else f": --use {shlex.quote(offer.name)}"
+        typer.echo(
+            f"{says} your feedback on {printable(taught)} "
+            f"({offer.right} right, {offer.wrong} wrong){printable(option)}"
+        )
     for line in filter(None, [answer.degraded, *answer.notes]):
         typer.echo(line, err=True)
 

@@ -4,7 +4,7 @@ What stands above imports from here, and what it needs of the store is named her
 """
 
 from likewise.collection.collection import Collection
-from likewise.collection.options import Answer, Example, Options, Query, Result
+from likewise.collection.options import Answer, Example, Offer, Options, Query, Result
 from likewise.filters import Filter
 from likewise.store import (
     Described,
@@ -35,6 +35,7 @@ __all__ = [
     "Item",
     "Job",
     "Model",
+    "Offer",
     "Options",
     "Query",
     "Record",

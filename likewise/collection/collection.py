@@ -296,7 +296,7 @@ class Collection:
             collection must be indexed with the features ``words``.
         options
             Fields of :class:`~likewise.collection.Options`: ``k``, ``filter``, ``model``,
-            ``marks``, ``pin``, ``fold``, ``compact``, ``check``.
+            ``marks``, ``use``, ``pin``, ``fold``, ``compact``, ``check``.
         """
         query = self.query(
             pictures, text, without=without, weights=weights, crop=crop, vector=vector, line=line

@@ -154,6 +154,8 @@ class Options:
         is searched.
     marks
         Whether marks on this very query shape the answer.
+    use
+        Names of taught queries whose marks are used too: those of :class:`Offer`.
     pin
         Whether items that are the query come first; else they are left out.
     fold
@@ -170,6 +172,7 @@ class Options:
     filter: Filter = field(default_factory=Filter)
     model: int | str | None = None
     marks: bool = True
+    use: tuple[str, ...] = ()
     pin: bool = False
     fold: bool = False
     compact: bool = False
@@ -187,6 +190,9 @@ class Options:
                 raise BadInput(f"A search has no option {name!r}; it has {', '.join(known)}.")
         if given.get("filter") is None:
             given.pop("filter", None)
+        if "use" in given:
+            use = given["use"]
+            given["use"] = (use,) if isinstance(use, str) else tuple(use)
         return cls(**given)
 
 
@@ -216,6 +222,38 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Offer:
+    """Earlier teaching that could be used for a query, or is.
+
+    Parameters
+    ----------
+    name
+        What the option ``use`` takes.
+    kind
+        ``item``, ``upload``, ``text`` or ``session`` (a finished target search).
+    item, upload, text
+        What was taught: an item's number (of a target search, the target), an upload's hash,
+        or words.
+    right, wrong
+        How many pictures were marked so.
+    likeness
+        How near this query stands to it.
+    used
+        Whether its marks shaped this answer.
+    """
+
+    name: str
+    kind: str
+    item: int | None
+    upload: str
+    text: str
+    right: int
+    wrong: int
+    likeness: float = 0.0
+    used: bool = False
+
+
+@dataclass(frozen=True)
 class Answer(Sequence[Result]):
     """Results of a search, best first, with ``.ids``, ``.scores`` and ``.paths``.
 
@@ -231,6 +269,8 @@ class Answer(Sequence[Result]):
         The index generation that answered, 0 for an exact scan without one.
     degraded
         One sentence where the answer is not what it should be; else empty.
+    offers
+        Earlier teaching that is used, and at most three that could be.
     """
 
     results: tuple[Result, ...] = ()
@@ -241,6 +281,7 @@ class Answer(Sequence[Result]):
     degraded: str = ""
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    offers: tuple[Offer, ...] = ()
 
     @property
     def ids(self) -> IdArray:

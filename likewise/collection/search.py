@@ -17,11 +17,11 @@ import numpy as np
 from likewise.collection import duplicates
 from likewise.collection.lines.line import Line, View
 from likewise.collection.lines.reading import marked
-from likewise.collection.options import Answer, Options, Query, Result
+from likewise.collection.options import Answer, Offer, Options, Query, Result
 from likewise.collection.text import Read, full_text, read
 from likewise.filters import Allowed, Among, Filter
 from likewise.store import Store, as_file
-from likewise.types import BadInput, Hits, Similarity, Surrogate
+from likewise.types import LOOK, BadInput, Hits, Similarity, Surrogate
 
 if TYPE_CHECKING:
     from likewise.collection.learn.models import Modelling
@@ -33,7 +33,9 @@ FUSION = 60.0
 """The constant of reciprocal rank fusion: how little the very first places weigh."""
 MANY_MARKS = 5
 """So many marks of a query say more of pictures as they are than of smoothed ones."""
-PICTURE, TAUGHT, MARKS, TEXT = "picture", "taught", "marks", "text"
+PICTURE, TAUGHT, MARKS, USED, TEXT = "picture", "taught", "marks", "used", "text"
+SHOWN = 10
+"""First results that stand for a query of words when earlier teaching near it is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,8 @@ class Understood:
     ----------
     stages
         Evidence in the order it was added, each with the whole surrogate from then on: the
-        pictures by plain similarity, what the model was taught, the query's marks, its text.
+        pictures by plain similarity, what the model was taught, the query's marks, marks of other
+        queries that a person wants to be used, its text.
     marks
         How many marks of this very query went in.
     read
@@ -123,20 +126,22 @@ class Search:
         text = self._read(query, options, view)
         if text is not None and text.surrogate is not None and not stages:
             stages.append((TEXT, text.surrogate))
-        if marks and text is not None and text.spoken is not None and not query.has_pictures:
-            stages.append((MARKS, marked(text.spoken, view, marks)))
-        elif any(value > 0 for value in marks.values()) or (marks and stages):
-            own = self._ids(query.own_items)
-            base = stages[-1][1] if stages else None
-            if rows and view.bare is not view:  # a query with marks speaks as it is
-                base = _pictures(_rows(query, view.bare), similarity)
-            stages.append((MARKS, line.marked(view, similarity, base, marks, own)))
+        used = self._teaching.offers.marks(line.name, options.use, view) if options.use else {}
+        own = self._ids(query.own_items) if marks or used else []
+        base = stages[-1][1] if stages else None
+        if (marks or used) and rows and view.bare is not view:  # a query with marks speaks as it is
+            base = _pictures(_rows(query, view.bare), similarity)
+        for name, said in ((MARKS, marks), (USED, {**_less(used, own), **marks} if used else {})):
+            if said and text is not None and text.spoken is not None and not query.has_pictures:
+                stages.append((name, marked(text.spoken, view, said)))
+            elif any(value > 0 for value in said.values()) or (said and base is not None):
+                stages.append((name, line.marked(view, similarity, base, said, own)))
         if text is not None and text.surrogate is not None and query.has_pictures:
             stages.append((TEXT, _joined(stages[-1][1], text, view)))
-        used = len(marks) if any(name == MARKS for name, _ in stages) else 0
+        count = len(marks) if any(name == MARKS for name, _ in stages) else 0
         crossed = [item for item, value in marks.items() if value < 0]
         out = () if query.has_pictures else tuple(crossed)
-        return Understood(query, line, view, similarity, model, tuple(stages), used, text, out)
+        return Understood(query, line, view, similarity, model, tuple(stages), count, text, out)
 
     def _line(self, query: Query) -> Line:
         if query.line not in self._lines:
@@ -191,7 +196,23 @@ class Search:
             degraded=asked.view.degraded,
             seconds=time.perf_counter() - started,
             notes=tuple(notes),
+            offers=self._offers(asked, options, hits),
         )
+
+    def _offers(self, asked: Understood, options: Options, hits: Hits) -> tuple[Offer, ...]:
+        """Earlier teaching near this query; words are where their first results are."""
+        query, view, offers = asked.query, asked.view, self._teaching.offers
+        if query.line != LOOK or not view.space:
+            return offers.used(query.line, options.use)
+        rows = [view.query(e.ref) * e.weight for e in query.examples]
+        if query.vector is not None:
+            rows.append(asked.line.vector(query.vector, view))
+        if not rows:
+            first = [item for item in hits.ids[:SHOWN].tolist() if view.holds(item)]
+            rows = list(view.rows(first)) if first else []
+        name = self._teaching.name(query) if query.can_be_judged else ""
+        near = sum(rows) if rows else None
+        return offers.used(LOOK, options.use) + offers.near(name, near, options.use, view)
 
     def lists(
         self, asked: Understood, k: int, own: Sequence[int], among: Among | None
@@ -389,6 +410,10 @@ def _joined(pictures: Surrogate, read: Read, view: View) -> Surrogate:
     spread = [float(np.std(codes @ s.vector)) for s in (pictures, text)]
     full = max(spread[1], 1.0) if read.spoken is not None else spread[1]
     return pictures + text * (spread[0] / full if min(spread) > 0 else 1.0)
+
+
+def _less(marks: Mapping[int, float], own: Sequence[int]) -> dict[int, float]:
+    return {item: value for item, value in marks.items() if item not in own}
 
 
 def _is_silent(surrogate: Surrogate) -> bool:

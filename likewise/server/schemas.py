@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
@@ -42,6 +42,9 @@ Tag = Annotated[
     str,
     StringConstraints(min_length=1, max_length=100, pattern=r"\S"),
     AfterValidator(_whole_text),
+]
+OfferName = Annotated[
+    str, StringConstraints(min_length=6, max_length=2100), AfterValidator(_whole_text)
 ]
 Share = Annotated[float, Field(ge=0, le=1)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -117,6 +120,9 @@ class OptionsIn(QueryIn):
     model: ModelName | None = Field(None, description="a number, plain, or the active one")
     filter: FilterIn = FilterIn()
     marks: bool = Field(True, description="let marks on this very query shape the answer")
+    use: Annotated[tuple[OfferName, ...], Field(max_length=10)] = Field(
+        (), description="names of offers: taught queries whose marks are used too"
+    )
     fold: bool = Field(False, description="fold near-duplicates into one result")
     pin: bool = Field(False, description="items that are the query come first")
     compact: bool = Field(False, description="search words over a small index, kept in memory")
@@ -173,6 +179,20 @@ class MarkOut(ItemOut):
     records: list[int]
 
 
+class OfferOut(BaseModel):
+    """Earlier teaching that is used, or that could be: ``name`` is what ``use`` takes."""
+
+    name: str
+    kind: Literal["item", "upload", "text", "session"]
+    item: int | None
+    upload: str
+    text: str
+    right: int
+    wrong: int
+    likeness: float = Field(description="how near this query stands to it")
+    used: bool
+
+
 class AnswerOut(BaseModel):
     """Results, best first, and what the answer rests on."""
 
@@ -184,6 +204,7 @@ class AnswerOut(BaseModel):
     marks: int = Field(description="marks of this very query that shaped the answer")
     seconds: float
     notes: list[str]
+    offers: list[OfferOut] = Field(description="used ones, and at most three that may fit")
     feedback: list[MarkOut] = Field(description="all that was said for this query, oldest first")
 
 
@@ -270,6 +291,7 @@ def answer_out(collection: Collection, query: Query, answer: Answer) -> dict[str
         "marks": answer.marks,
         "seconds": answer.seconds,
         "notes": list(answer.notes),
+        "offers": [asdict(offer) for offer in answer.offers],
         "feedback": [
             {**item_out(facts[item]), "value": value, "records": records.get(item, [])}
             for item, value in marks.items()

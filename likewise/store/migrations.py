@@ -281,9 +281,26 @@ CREATE TABLE looks (
 );
 """
 
+OFFERED = """
+CREATE TABLE offered (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    line TEXT NOT NULL,
+    query TEXT NOT NULL,
+    query_item INTEGER REFERENCES items (id) ON DELETE CASCADE,
+    taught TEXT NOT NULL,
+    taught_item INTEGER REFERENCES items (id) ON DELETE CASCADE,
+    taken INTEGER,
+    likeness REAL NOT NULL,
+    person TEXT NOT NULL,
+    time REAL NOT NULL
+);
+CREATE INDEX offered_query ON offered (query_item);
+CREATE INDEX offered_taught ON offered (taught_item);
+"""
+
 STEPS: tuple[str, ...] = (
     ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES, LINES,
-    TAUGHT, CHECKS,
+    TAUGHT, CHECKS, OFFERED,
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from likewise.store.lock import WriterLock
 from likewise.store.looks import Looks
 from likewise.store.maps import Maps
 from likewise.store.models import Models
+from likewise.store.offered import Offered
 from likewise.store.scratch import Scratch
 from likewise.store.segments import Segments
 from likewise.store.sessions import Sessions
@@ -42,8 +43,8 @@ class Store:
         Files and what they hold; tags and captions; full-text search.
     segments, generations
         Vectors; published indexes.
-    judgements, uploads
-        The log of judgements; query pictures kept by hash.
+    judgements, offered, uploads
+        The log of judgements; answers to offers; query pictures kept by hash.
     models, looks, spaces
         Learned models; the short checks of them; fitted spaces.
     jobs, sessions, settings
@@ -64,6 +65,7 @@ class Store:
         self.contents = Contents(catalogue, self.words, self.texts, self.segments, self.thumbnails)
         self.generations = Generations(catalogue, folder)
         self.judgements = JudgementLog(catalogue, self.items)
+        self.offered = Offered(catalogue)
         self.uploads = Uploads(catalogue, folder, self.thumbnails)
         self.models = Models(catalogue, folder)
         self.looks = Looks(catalogue)

@@ -112,6 +112,16 @@ def test_mark_list_undo(run):
     assert [r["undone"] for r in run("judgements", "list", "--json").data] == [True, False, False]
 
 
+def test_earlier_teaching_is_offered_and_used(run):
+    near = [r["item"] for r in run("search", "1", "--json").data["results"]]
+    marks = [word for item in near[:4] for word in ("-r", str(item))]
+    run("mark", "1", *marks)
+    said = " ".join(run("search", str(near[0])).stdout.split())
+    assert "You could use your feedback on item:1 (4 right, 0 wrong): --use item:1" in said
+    said = " ".join(run("search", str(near[0]), "--use", "item:1").stdout.split())
+    assert "Uses your feedback on item:1 (4 right, 0 wrong)" in said
+
+
 def test_label_in_the_terminal(run):
     result = run("label", "1", "-n", "4", input="y\nn\nu\nn\ns\nq\n")
     assert "marks written" in result.stdout

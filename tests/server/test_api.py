@@ -231,6 +231,34 @@ def test_clicks_have_places_and_words_are_learned(client, collection):
     assert search(client, text="red", k=5)["reader"] == "class names"
 
 
+def test_earlier_teaching_is_offered_used_and_refused(client, collection):
+    some = ids(collection)
+    near = collection.search(some[0], k=40).ids.tolist()
+    collection.mark(some[0], near[:4])
+    query = {"examples": [{"item": near[0]}]}
+    answer = search(client, **query)
+    (offer,) = answer["offers"]
+    name = f"item:{some[0]}"
+    assert (offer["name"], offer["kind"], offer["item"]) == (name, "item", some[0])
+    assert (offer["right"], offer["wrong"], offer["used"]) == (4, 0, False)
+    used = search(client, **query, use=[name])
+    assert [o["used"] for o in used["offers"]] == [True]
+    assert [r["score"] for r in used["results"]] != [r["score"] for r in answer["results"]]
+    why = client.post(f"{API}/why", json={**query, "item": near[1], "use": [name]}).json()
+    assert sum(why["parts"].values()) == pytest.approx(why["score"], rel=1e-4)
+    assert "used" in why["parts"]
+    said = {"query": query, "offer": name, "likeness": offer["likeness"]}
+    assert client.post(f"{API}/offers", json={**said, "taken": False}).status_code == 201
+    assert search(client, **query)["offers"] == []
+    assert client.post(f"{API}/offers", json={**said, "taken": None}).status_code == 201
+    assert search(client, **query)["offers"] == [offer]
+    lost = client.post(f"{API}/search", json={**query, "use": ["item:999999"]})
+    assert lost.status_code == 422
+    assert "No feedback is kept" in lost.json()["detail"]
+    lost = client.post(f"{API}/offers", json={**said, "offer": "text:none", "taken": True})
+    assert lost.status_code == 404
+
+
 def test_learning_activates_what_the_guard_lets_pass_unless_told_not_to(
     client, collection, monkeypatch
 ):

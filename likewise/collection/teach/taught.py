@@ -24,6 +24,8 @@ class Taught:
         self._state = 0, 0
         self._marks: dict[tuple[str, str], Marks] = {}
         self._records: dict[tuple[str, str], dict[int, list[int]]] = {}
+        self._touched: list[tuple[str, str]] = []
+        self._beginnings = 0
 
     def marks(self, line: str, name: str) -> Marks:
         """What was said of items for one query, by its name."""
@@ -43,10 +45,24 @@ class Taught:
             self._catch_up()
             return {key: dict(marks) for key, marks in self._marks.items() if marks}
 
+    def changed(self, since: tuple[int, int]) -> tuple[tuple[int, int], set[tuple[str, str]]]:
+        """Where we are now, and the queries whose marks changed since another such place.
+
+        With another first number everything was read anew; then all queries are named.
+        """
+        with self._lock:
+            self._catch_up()
+            start = since[1] if since[0] == self._beginnings else 0
+            return (self._beginnings, len(self._touched)), set(self._touched[start:])
+
     def forget(self) -> None:
         """Read everything anew: something has left the log for good."""
         with self._lock:
-            self._state, self._marks, self._records = (0, 0), {}, {}
+            self._begin(0)
+
+    def _begin(self, undone: int) -> None:
+        self._state, self._marks, self._records = (0, undone), {}, {}
+        self._touched, self._beginnings = [], self._beginnings + 1
 
     def _catch_up(self) -> None:
         log, catalogue = self._store.judgements, self._store.catalogue
@@ -55,8 +71,7 @@ class Taught:
             if (newest, undone) == self._state:
                 return
             if newest < self._state[0] or undone != self._state[1]:
-                self._marks, self._records = {}, {}  # what was read is no longer there
-                self._state = 0, undone
+                self._begin(undone)  # what was read is no longer there
             changed: dict[tuple[str, str], int] = {}
             for said in log.said(self._state[0]):
                 key = said.line, said.name
@@ -64,6 +79,7 @@ class Taught:
                     changed[key] = said.record
                 else:
                     self._add(key, said)
+            self._touched += changed
             for key, record in changed.items():
                 self._marks.pop(key, None)
                 self._records.pop(key, None)
@@ -72,6 +88,7 @@ class Taught:
             self._state = newest, undone
 
     def _add(self, key: tuple[str, str], said: Said) -> None:
+        self._touched.append(key)
         marks = self._marks.setdefault(key, {})
         marks.update(zip(said.items, _grades(said)))
         records = self._records.setdefault(key, {})
@@ -81,5 +98,5 @@ class Taught:
 
 def _grades(said: Said) -> Iterable[float]:
     if said.name.startswith(SESSION):  # an ordering: from 1 for the nearest to -1
-        return map(float, np.linspace(1.0, -1.0, len(said.items)))
+        return [float(grade) for grade in np.linspace(1.0, -1.0, len(said.items))]
     return [said.value] * len(said.items)

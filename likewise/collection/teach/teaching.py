@@ -12,6 +12,7 @@ import numpy as np
 
 from likewise.collection.options import Query
 from likewise.collection.query_pictures import QueryPictures
+from likewise.collection.teach.offers import Offers
 from likewise.collection.teach.taught import Taught
 from likewise.store import Store, as_file, query_name
 from likewise.types import BadInput, Judgement, JudgementKind, NotFound
@@ -23,6 +24,7 @@ class Teaching:
     def __init__(self, store: Store, pictures: QueryPictures) -> None:
         self._store, self._pictures = store, pictures
         self.taught = Taught(store)
+        self.offers = Offers(store, self.taught)
 
     # -- writing -----------------------------------------------------------------
 
@@ -101,6 +103,14 @@ class Teaching:
                 raise NotFound("There is no judgement to undo.")
         self._store.judgements.undo(record, person=person, source=source)
         return record
+
+    def reply(self, query: Query, offer: str, taken: bool | None = False, **how: Any) -> int:
+        """Say that an offer (by its name) was taken or refused, or take that word back (None).
+
+        What is refused for a query is not offered to it again, and must come nearer elsewhere.
+        ``how``: ``person``, and the ``likeness`` of the offer, from which the threshold learns.
+        """
+        return self.offers.reply(query.line, self.name(query), offer, taken, **how)
 
     # -- files -------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from likewise.server.schemas import (
     ItemOut,
     Line,
     Made,
+    OfferName,
     QueryIn,
     Strict,
     Undone,
@@ -95,6 +96,32 @@ def undo(
     number = here.collection.log.undo(record, person=person, source="web", key=key)
     here.hub.publish("judgements", {"records": [number]})
     return {"record": record, "undo": number}
+
+
+class ReplyIn(Strict):
+    """What a person did with an offer: taken, refused, or (null) that word taken back."""
+
+    query: QueryIn
+    offer: OfferName
+    taken: bool | None
+    likeness: Annotated[float, Field(ge=-1e6, le=1e6)] = Field(0.0, description="as it was offered")
+    person: Line = ""
+
+
+class Replied(BaseModel):
+    """Number of the answer."""
+
+    record: int
+
+
+@router.post("/offers", response_model=Replied, status_code=201, tags=["teach"])
+def reply(asked: ReplyIn, here: Here) -> dict[str, Any]:
+    """Write down whether earlier teaching was taken or refused; later offers learn from it."""
+    query = asked.query.query(here.collection)
+    record = here.collection.teaching.reply(
+        query, asked.offer, asked.taken, likeness=asked.likeness, person=asked.person.strip()
+    )
+    return {"record": record}
 
 
 class JudgementOut(BaseModel):

@@ -56,7 +56,7 @@ class WhyOut(BaseModel):
     item: int
     model: str
     blocks: dict[str, float] = Field(description="by block of features, or by visual word")
-    parts: dict[str, float] = Field(description="by evidence: picture, taught, marks, text")
+    parts: dict[str, float] = Field(description="by evidence: picture, taught, marks, used, text")
     side: float = 0.0
     offset: float = 0.0
     score: float | None = None

@@ -34,6 +34,7 @@ export function fromParams(params) {
     text: params.get("text") || "",
     examples,
     tags: params.getAll("tag"),
+    use: params.getAll("use"),
     folder: params.get("folder") || "",
     since: params.get("since") || "",
     until: params.get("until") || "",
@@ -54,6 +55,7 @@ export function toParams(query) {
   if (query.text) params.set("text", query.text);
   for (const e of query.examples) params.append(e.weight > 0 ? "like" : "not", written(e));
   for (const tag of query.tags || []) params.append("tag", tag);
+  for (const name of query.use || []) params.append("use", name);
   for (const name of [...FILTERS, "order", "model", "compare", "view"]) if (query[name]) params.set(name, query[name]);
   if (query.fold === false) params.set("fold", "0");
   if (query.same) params.set("same", "1");
@@ -82,6 +84,7 @@ export const request = (query, model, before = false) => ({
   ...(before && { marks: false }),
   k: query.k,
   model: model || null,
+  use: query.use || [],
   fold: query.fold && !query.same, // views of one object are what is wanted
   check: query.same ? Math.min(query.k || CHECKED, CHECKED) : 0,
   filter: {

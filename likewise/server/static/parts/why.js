@@ -5,14 +5,14 @@ import { request } from "/static/lib/query.js";
 import { plural } from "/static/lib/format.js";
 import { lookName } from "/static/lib/words.js";
 
-const EVIDENCE = { picture: "the pictures", taught: "what was taught", marks: "your marks", text: "the words" };
+const EVIDENCE = { picture: "the pictures", taught: "what was taught", marks: "your marks", used: "your earlier feedback", text: "the words" };
 const BARS = 3;
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 // The largest shares: of the look by kind, and what your feedback adds.
 function bars(found) {
   const looks = Object.entries(found.blocks).filter(([name]) => !/^\d|^word/.test(name)).map(([name, share]) => [capital(lookName(name)), share]);
-  const said = found.parts.marks > 0 ? [["From your feedback", found.parts.marks]] : [];
+  const said = [["From your feedback", found.parts.marks], ["From your earlier feedback", found.parts.used]].filter(([, share]) => share > 0);
   const taught = found.parts.taught > 0 ? [["What was taught", found.parts.taught]] : [];
   const words = found.words.length || found.learned_words.length ? [["The words", found.parts.text || 0]] : [];
   const rest = [...looks.filter(([, share]) => share > 0).sort((a, b) => b[1] - a[1]), ...taught];

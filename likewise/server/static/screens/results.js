@@ -16,6 +16,7 @@ import { Feedback, news, said } from "/static/parts/feedback.js";
 import { Filters } from "/static/parts/filters.js";
 import { Grid } from "/static/parts/grid.js";
 import { Near } from "/static/parts/near.js";
+import { Offers } from "/static/parts/offers.js";
 import { SelectionBar } from "/static/parts/selection-bar.js";
 import { Sorted } from "/static/parts/sorted.js";
 import { known } from "/static/parts/thumbnail.js";
@@ -79,6 +80,7 @@ export function Results({ params }) {
     <div class="strip">
       <${Feedback} feedback=${marks.feedback} release=${marks.release} clear=${() => marks.release(marks.feedback)}
         changed=${before.answer && !main.loading && news(ranked, before.answer.results)} hold=${setHeld} />
+      <${Offers} query=${query} offers=${main.answer?.offers} change=${change} refresh=${main.refresh} />
       <span class="gap"></span>
       <span class="soft" role="status">${!main.answer ? (main.loading ? "Searching …" : "") : asksFor(query, all)}</span>
       <button class="pill" onClick=${() => setFiltering(true)}>Filters${filtersOf(query) > 0 ? ` · ${filtersOf(query)}` : ""}</button>

@@ -1,0 +1,149 @@
+"""Earlier teaching, offered where it fits: which taught queries are near, and their marks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from likewise.collection.options import Offer
+from likewise.collection.teach.taught import Taught
+from likewise.learners.offers import TaughtGroups
+from likewise.store import Store
+from likewise.types import LOOK, BadInput, NotFound
+
+if TYPE_CHECKING:
+    from likewise.collection.lines.line import View
+
+USED = 0.3
+"""How much a mark of another query counts, where one of this query counts 1."""
+SAMPLE = 1_000
+"""Pictures that tell how far likenesses spread."""
+
+
+class Offers:
+    """Taught queries by name, kept in mind as pictures of one view."""
+
+    def __init__(self, store: Store, taught: Taught) -> None:
+        self._store, self._taught = store, taught
+        self._lock = threading.Lock()
+        self._seen = -1, 0
+        self._view: Any = None
+        self._groups: TaughtGroups | None = None
+        self._read_to = 0
+        self._answers: dict[str, dict[str, tuple[float, bool]]] = {}
+
+    def marks(self, line: str, names: Sequence[str], view: View) -> dict[int, float]:
+        """Marks of taught queries that are to be used, as grades by item that can be found."""
+        marks: dict[int, float] = {}
+        for name in names:
+            said = self._taught.marks(line, name)
+            if not said:
+                raise BadInput(
+                    f"No feedback is kept for {name!r}; use a name that an answer offered."
+                )
+            grades = {i: value if _is_session(name) else 1.0 if value > 0 else -1.0
+                      for i, value in said.items()}  # fmt: skip
+            item = self._item(name)
+            if item is not None:
+                grades.setdefault(item, 1.0)
+            marks |= {i: USED * grade for i, grade in grades.items() if view.holds(i)}
+        return marks
+
+    def used(self, line: str, names: Sequence[str]) -> tuple[Offer, ...]:
+        """What an answer says of the taught queries whose marks it uses."""
+        return tuple(self._offer(line, name, 0.0, True) for name in names)
+
+    def near(self, own: str, row: Any | None, used: Sequence[str], view: View) -> tuple[Offer, ...]:
+        """What else may fit a query of this name and picture vector; see :class:`TaughtGroups`."""
+        with self._lock:
+            groups = self._ready(view)
+            answers = self._answers.items()
+            refused = {name for name, said in answers if own in said and not said[own][1]}
+            found = [] if row is None else groups.offered(row, {own, *used, *refused})
+        return tuple(self._offer(LOOK, name, likeness, False) for name, likeness in found)
+
+    def reply(
+        self, line: str, query: str, taught: str, taken: bool | None, *, likeness: float = 0.0,
+        person: str = "",
+    ) -> int:  # fmt: skip
+        """Write down what a person did with an offer; the latest word counts."""
+        if not self._taught.marks(line, taught):
+            raise NotFound(f"No feedback is kept for {taught!r}; it was taken back or forgotten.")
+        return self._store.offered.add(line, query, taught, taken, likeness, person=person)
+
+    # -- kept in mind ----------------------------------------------------------------
+
+    def _ready(self, view: View) -> TaughtGroups:
+        if self._groups is None or self._view != (view.position, view.space):
+            step = max(1, len(view) // SAMPLE)
+            sample = view.rows(view.ids[::step][:SAMPLE])
+            self._groups = TaughtGroups(sample, view.plain.w0)
+            self._view, self._seen = (view.position, view.space), (-1, 0)
+        before = self._seen[0]
+        self._seen, changed = self._taught.changed(self._seen)
+        if before not in (-1, self._seen[0]):
+            self._view = None
+            return self._ready(view)
+        names = {name for line, name in changed if line == LOOK}
+        for name in names | self._answered():
+            self._put(self._groups, name, view)
+        return self._groups
+
+    def _answered(self) -> set[str]:
+        """Taught queries whose offers were answered since the last look."""
+        log = self._store.offered
+        newest = log.newest()
+        if newest < self._read_to:  # something was forgotten
+            self._read_to, self._answers = 0, {}
+        if newest == self._read_to:
+            return set()
+        said = [a for a in log.answers(self._read_to) if a.line == LOOK]
+        for answer in said:
+            by_query = self._answers.setdefault(answer.taught, {})
+            by_query.pop(answer.query, None)
+            if answer.taken is not None:
+                by_query[answer.query] = answer.likeness, answer.taken
+        self._read_to = newest
+        return {answer.taught for answer in said}
+
+    def _put(self, groups: TaughtGroups, name: str, view: View) -> None:
+        marks = {i: v for i, v in self._taught.marks(LOOK, name).items() if view.holds(i)}
+        item = self._item(name)
+        right = [i for i, value in marks.items() if value > 0]
+        wrong = [i for i, value in marks.items() if value <= 0]
+        if item is not None and view.holds(item):
+            right = [item, *(i for i in right if i != item)]
+        elif item is not None:
+            right = []  # its picture has gone: nobody would know what is offered
+        teaches = any(value > 0 for value in marks.values())
+        answers = [(x, taken) for x, taken in self._answers.get(name, {}).values() if x]
+        rows = view.rows(right) if right and teaches else ()
+        groups.put(name, rows, view.rows(wrong) if wrong else (), answers)
+
+    def _item(self, name: str) -> int | None:
+        """The item that a taught query is, as a whole picture; of a target search, the target."""
+        kind, _, value = name.partition(":")
+        if kind == "session":
+            try:
+                target = self._store.sessions.get(int(value)).outcome.get("query")
+            except NotFound:
+                return None
+            return None if target is None else int(target)
+        return int(value) if kind == "item" and "@" not in value else None
+
+    def _offer(self, line: str, name: str, likeness: float, used: bool) -> Offer:
+        kind, _, value = name.partition(":")
+        marks = self._taught.marks(line, name)
+        right = sum(grade > 0 for grade in marks.values())
+        item = self._item(name)
+        if kind == "item":
+            item = int(value.partition("@")[0])
+        return Offer(
+            name, kind, item, value.partition("@")[0] if kind == "upload" else "",
+            value if kind == "text" else "", right, len(marks) - right, likeness, used,
+        )  # fmt: skip
+
+
+def _is_session(name: str) -> bool:
+    return name.startswith("session:")

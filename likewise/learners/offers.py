@@ -1,0 +1,243 @@
+"""Which earlier teaching fits a new query: groups of marked pictures, and how near it stands.
+
+A group is a taught query: its members (the query picture and what was marked right) and what was
+marked wrong.  In the coordinates ``sqrt(w0) o x``, in which plain similarity is a dot product, a
+group leads to ``v = 2 mean(members) - 1.7 sum(wrong) / (4 + their number)``.  A new query z is
+likely to want the same where two things hold together:
+
+    likeness = group (z.v - mean) / sd  +  member (max z.m - mean) / sd
+
+The first says how far z stands out among all pictures for the group, the second how far the
+nearest member m stands out among all pictures for z.  Groups whose own marks contradict this rule
+(what is wrong stands as near as what is right) and groups that were refused must come nearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from likewise.types import FloatArray, as_matrix
+
+NEGATIVES, PATIENCE = 1.7, 4.0
+"""How strongly wrong pictures push, and how many it takes; as in marks."""
+SAME = 0.9999
+"""Cosine from which on two pictures count as one."""
+Answer = tuple[float, bool]
+"""How near a query stood when the group was offered to it, and whether it was taken."""
+
+
+@dataclass(frozen=True)
+class OfferSettings:
+    """When a group is offered; chosen on CIFAR-10 and Flickr8k.
+
+    Parameters
+    ----------
+    group, member
+        The two weights above.
+    least
+        Likeness from which on the best group is offered at all.
+    slack
+        How much less likeness than that the second and third may have.
+    most
+        How many are offered.
+    own
+        How much a mark of the group says about its threshold.
+    stiff
+        How slowly answers change it.
+    """
+
+    group: float = 0.37
+    member: float = 0.5
+    least: float = 2.5
+    slack: float = 1.0
+    most: int = 3
+    own: float = 0.1
+    stiff: float = 3.0
+
+
+@dataclass(eq=False)
+class _Group:
+    slot: int
+    good: FloatArray
+    bad: FloatArray
+    answers: tuple[Answer, ...] = ()
+    shift: float | None = field(default=None)
+
+
+class TaughtGroups:
+    """Taught queries of one space, ready to be compared with a new one.
+
+    Parameters
+    ----------
+    codes
+        Picture vectors of the collection, or of a fair sample of it.
+    w0
+        The plain weights.
+    """
+
+    def __init__(self, codes: Any, w0: Any, settings: OfferSettings | None = None) -> None:
+        self.settings = settings or OfferSettings()
+        self._root = np.sqrt(np.asarray(w0, np.float64)).astype(np.float32)
+        all_ = self._scaled(codes)
+        self._mean = all_.mean(axis=0)
+        self._square = (all_.T @ all_ / len(all_)).astype(np.float32)
+        self._groups: dict[str, _Group] = {}
+        dim = len(self._root)
+        self._names: list[str | None] = []
+        self._leads = np.zeros((0, dim), np.float32)
+        self._members = np.zeros((0, dim), np.float32)
+        self._owner = np.zeros(0, np.int64)
+        self._used = 0
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._groups
+
+    def put(self, name: str, members: Any, wrong: Any = (), answers: Sequence[Answer] = ()) -> None:
+        """Add a group, or change it; picture vectors, one row each; none at all removes it."""
+        old = self._groups.pop(name, None)
+        slot = len(self._names) if old is None else old.slot
+        if old is not None:
+            self._owner[self._owner == slot] = -1
+            self._names[slot] = None
+        if not len(members):
+            return
+        good = self._scaled(members)
+        bad = self._scaled(wrong) if len(wrong) else good[:0]
+        group = self._groups[name] = _Group(slot, good, bad, tuple(answers))
+        if slot == len(self._names):
+            self._names.append(name)
+            self._leads = _room(self._leads, slot + 1)
+        self._names[slot] = name
+        lead = _lead(group.good, group.bad)
+        self._leads[slot] = lead / max(self._spread(lead), 1e-9)
+        start, self._used = self._used, self._used + len(group.good)
+        self._members = _room(self._members, self._used)
+        self._owner = _room(self._owner, self._used)
+        self._members[start : self._used] = group.good
+        self._owner[start : self._used] = slot
+        self._tidy()
+
+    def likeness(self, row: Any) -> dict[str, float]:
+        """How near a query stands to each group, by name; higher is nearer."""
+        if not self._groups:
+            return {}
+        z, count = self._scaled(row)[0], len(self._names)
+        alive = self._owner[: self._used] >= 0
+        best = np.full(count, -np.inf)
+        near = self._members[: self._used] @ z
+        np.maximum.at(best, self._owner[: self._used][alive], near[alive])
+        stands = self._leads[:count] @ (z - self._mean)
+        out = (best - float(self._mean @ z)) / max(self._spread(z), 1e-9)
+        total = self.settings.group * stands + self.settings.member * out
+        member = best > SAME  # marked right: nothing is nearer, however few pictures there are
+        total[member] = np.maximum(total[member], self.settings.least + self.settings.slack)
+        return {name: float(s) for name, s in zip(self._names, total) if name is not None}
+
+    def offered(self, row: Any, without: Collection[str] = ()) -> list[tuple[str, float]]:
+        """Groups that a query is to be offered, the likeliest first, each with its likeness."""
+        s = self.settings
+        found = sorted(self.likeness(row).items(), key=lambda pair: -pair[1])
+        near = [(n, v) for n, v in found[: 4 * s.most] if v >= s.least - s.slack]
+        z = self._scaled(row)[0]
+        judged = [
+            (n, v, v + self.shift(n))
+            for n, v in near
+            if n not in without and not self._was_wrong(n, z)
+        ]
+        judged.sort(key=lambda one: -one[2])
+        if not judged or judged[0][2] < s.least:
+            return []
+        return [(n, v) for n, v, own in judged[: s.most] if own >= s.least - s.slack]
+
+    def _was_wrong(self, name: str, z: FloatArray) -> bool:
+        """Whether the query itself was marked wrong there."""
+        bad = self._groups[name].bad
+        return bool(len(bad) and (bad @ z).max() > SAME)
+
+    def shift(self, name: str) -> float:
+        """What a group's own marks and answers add to its likeness: less where they contradict.
+
+        The chance that a group fits is a logistic curve of likeness that is one half at the
+        common threshold; the shift is the most likely one given the marks, around 0.  Refusals
+        take from it, as far as what was taken does not speak against them; what was taken adds
+        nothing, or groups that please often would stand before those that are nearer.
+        """
+        group, s = self._groups[name], self.settings
+        if group.shift is None:
+            marks = [(v, fits, s.own) for v, fits in self._own(group)]
+            answers = [(v, fits, 1.0) for v, fits in group.answers]
+            refused = min(0.0, _most_likely(answers, s.least, s.stiff))
+            group.shift = _most_likely(marks, s.least, 1.0) + refused
+        return group.shift
+
+    def _own(self, group: _Group) -> list[Answer]:
+        """Where each mark stands to its group without itself, and whether it was right."""
+        said: list[Answer] = []
+        good, bad, s = group.good, group.bad, self.settings
+        for rows, right in ((good[1:], True), (bad, False)):
+            for at, z in enumerate(rows):
+                others = np.delete(good, at + 1, axis=0) if right else good
+                rest = bad if right else np.delete(bad, at, axis=0)
+                lead = _lead(others, rest)
+                stands = float(lead @ (z - self._mean)) / max(self._spread(lead), 1e-9)
+                out = float((others @ z).max() - self._mean @ z) / max(self._spread(z), 1e-9)
+                said.append((s.group * stands + s.member * out, right))
+        return said
+
+    def _scaled(self, rows: Any) -> FloatArray:
+        """Rows in the coordinates of plain similarity, at unit length."""
+        z = as_matrix(rows, dim=len(self._root), name="picture vectors") * self._root
+        length = np.linalg.norm(z, axis=1, keepdims=True)
+        return np.asarray(z / np.maximum(length, 1e-12), dtype=np.float32)
+
+    def _spread(self, vector: FloatArray) -> float:
+        """How far the products of all pictures with a vector spread."""
+        mean = float(self._mean @ vector)
+        return float(np.sqrt(max(0.0, float(vector @ self._square @ vector) - mean * mean)))
+
+    def _tidy(self) -> None:
+        """Close up over rows of groups that changed, once these are the larger part."""
+        alive = self._owner[: self._used] >= 0
+        if self._used > 64 and 2 * int(alive.sum()) < self._used:
+            self._members = self._members[: self._used][alive]
+            self._owner = self._owner[: self._used][alive]
+            self._used = len(self._owner)
+
+
+def _lead(good: FloatArray, bad: FloatArray) -> FloatArray:
+    out: FloatArray = 2 * good.mean(axis=0)
+    return out - NEGATIVES * bad.sum(axis=0) / (PATIENCE + len(bad)) if len(bad) else out
+
+
+def _room(array: Any, wanted: int) -> Any:
+    """The array with at least so many rows, twice as many as before where it must grow."""
+    if wanted <= len(array):
+        return array
+    grown = np.zeros((max(64, 2 * len(array), wanted), *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _most_likely(
+    said: Sequence[tuple[float, bool, float]], middle: float, stiff: float, steps: int = 20
+) -> float:
+    """The shift of a logistic curve that weighted examples speak for, by Newton's steps."""
+    if not said:
+        return 0.0
+    x, right, weight = (np.array(column, dtype=np.float64) for column in zip(*said))
+    shift = 0.0
+    for _ in range(steps):
+        chance = 1 / (1 + np.exp(-(x - middle + shift)))
+        slope = float((weight * (right - chance)).sum()) - stiff * shift
+        step = slope / (float((weight * chance * (1 - chance)).sum()) + stiff)
+        shift += step
+        if abs(step) < 1e-9:
+            break
+    return shift

@@ -1,0 +1,71 @@
+"""A person taught one photo; a near one is offered that: taken, taken off, refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+import likewise
+from tests.browser.conftest import order, results, settled, shows, violations
+
+
+@pytest.fixture
+def near(fresh):
+    """A photo that was marked right for another one, which was taught: four right, two wrong."""
+    fresh.stop()
+    with likewise.open(fresh.folder, write=True) as collection:
+        first = int(collection.look.view().ids[0])
+        ids = collection.search(first, k=60).ids.tolist()
+        collection.mark(first, ids[:4])
+        collection.mark(first, ids[-2:], False)
+    fresh.start()
+    return ids[0]
+
+
+def test_a_chip_is_offered_taken_and_taken_back(page, fresh, near):
+    page.goto(fresh.address)
+    page.wait_for_selector(".card img")
+    before = results(page, fresh, f"like={near}")
+    chips = page.get_by_role("list", name="Your earlier feedback")
+    chip = chips.get_by_role("button", name="Use your feedback on this photo: 4 ✓ 2 ✗")
+    expect(chip).to_have_attribute("aria-pressed", "false")
+    expect(chip.locator("img")).to_be_visible()
+    assert violations(page) == []
+    chip.focus()
+    page.keyboard.press("Enter")
+    used = chips.get_by_role("button", name="Using your feedback on this photo: 4 ✓ 2 ✗")
+    expect(used).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile("use=item"))
+    settled(page, changed=before)
+    after = order(page)
+    page.reload()
+    page.wait_for_selector('ul[aria-label="Results"] .card img')
+    shows(page, after)
+    expect(used).to_be_visible()
+    assert violations(page) == []
+    used.click()
+    expect(chip).to_have_attribute("aria-pressed", "false")
+    shows(page, before)
+    expect(page).not_to_have_url(re.compile("use="))
+
+
+def test_a_refusal_can_be_undone_and_is_remembered(page, fresh, near):
+    page.goto(fresh.address)
+    page.wait_for_selector(".card img")
+    results(page, fresh, f"like={near}")
+    chips = page.get_by_role("list", name="Your earlier feedback")
+    dismiss = chips.get_by_role("button", name="Dismiss: feedback on this photo does not fit")
+    dismiss.click()
+    expect(page.get_by_text("Not offered here again.")).to_be_visible()
+    with page.expect_response(
+        lambda r: r.url.endswith("/offers") and "null" in r.request.post_data
+    ):
+        page.get_by_role("button", name="Undo").last.click()
+    expect(chips).to_have_count(1)
+    with page.expect_response("**/api/v1/offers"):
+        dismiss.click()
+    expect(chips).to_have_count(0)
+    results(page, fresh, f"like={near}")
+    expect(chips).to_have_count(0)
