@@ -47,6 +47,7 @@ for command in (
     pictures.problems,
     pictures.duplicates,
     pictures.neighbours,
+    upkeep.add,
     upkeep.status,
     upkeep.forget,
     upkeep.verify,

@@ -34,6 +34,7 @@ Data = Annotated[
     Path | None,
     typer.Option("--data", metavar="FOLDER", help="The data folder, if it lies elsewhere."),
 ]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Keep one core busy, not all.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from likewise.cli.common import (
     SOME_FAILED,
     AsJson,
     Data,
+    Quiet,
     Where,
     emit,
     item_or_file,
@@ -23,6 +25,7 @@ from likewise.cli.common import (
     table,
 )
 from likewise.collection import Answer, Collection, Filter
+from likewise.collection.foresight import foreseen
 from likewise.collection.options import Crop
 from likewise.types import LOOK, BadInput, Busy
 
@@ -68,6 +71,10 @@ def index(
     retry: Annotated[
         bool, typer.Option("--retry", help="Try unreadable files and damaged vectors again.")
     ] = False,
+    quiet: Quiet = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how long it would take and how much room.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Index a folder: only new and changed pictures are read.
@@ -77,6 +84,10 @@ def index(
     Example: likewise index ~/Pictures
     """
     wanted = [name.strip() for name in features.split(",") if name.strip()] or None
+    if dry_run:
+        forecast = foreseen(folder, data, wanted, processes=1 if quiet else processes)
+        emit(asdict(forecast)) if as_json else typer.echo(f"{forecast.sentence}.")
+        return
     with likewise.open(folder, data=data, create=True) as collection:
         with progress_bar("Indexing") as tell:
             report = collection.index(
@@ -90,6 +101,7 @@ def index(
                 smoothing=smoothing or None,
                 network=network or None,
                 arithmetic=arithmetic or None,
+                quiet=quiet,
                 progress=tell,
             )
         notes = []

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import likewise
-from likewise.cli.common import AsJson, Data, Where, emit, opened, plain_errors
+from likewise.cli.common import AsJson, Data, Quiet, Where, emit, opened, plain_errors
 from likewise.collection import Collection
 from likewise.datasets import photographs
 from likewise.files import remove_file, write_file
@@ -58,22 +58,29 @@ def serve(
 
 @plain_errors
 def open_(
-    folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER...", help="Folders; the first holds the data.")
+    ],
     data: Data = None,
     features: Features = "",
+    quiet: Quiet = False,
     host: Host = "127.0.0.1",
     port: Port = None,
     allow_host: Allow = None,
     browser: Browser = True,
     as_json: AsJson = False,
 ) -> None:
-    """Open a folder of pictures in the browser: index what is new, serve, print the address.
+    """Open folders of pictures in the browser: index what is new, serve, print the address.
 
-    Example: likewise open ~/Pictures
+    Example: likewise open ~/Pictures /media/drive/photos
     """
     where = {"host": host, "port": port, "allow": allow_host or ()}
-    with likewise.open(folder, data=data, create=True) as collection:
-        run(collection, as_json, browser, job="index", payload=_blocks(features), **where)
+    payload = {**_blocks(features), "quiet": quiet}
+    with likewise.open(folders[0], data=data, create=True) as collection:
+        for more in folders[1:]:
+            if os.path.realpath(more) not in collection.status()["roots"]:
+                collection.add(more)
+        run(collection, as_json, browser, job="index", payload=payload, **where)
 
 
 @plain_errors

@@ -20,6 +20,7 @@ from likewise.cli.common import (
     opened,
     plain_errors,
     printable,
+    progress_bar,
     table,
 )
 from likewise.collection import Fact
@@ -37,6 +38,32 @@ def _data(where: Path | None, data: Path | None) -> Path:
 
 
 @plain_errors
+def add(
+    folder: Annotated[Path, typer.Argument(help="Another folder of pictures, on any drive.")],
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a folder to a collection, and index it.
+
+    Where it is away later, its pictures stay; where it moved, add it again from its new place.
+
+    Example: likewise add /media/drive/photos --collection ~/Pictures
+    """
+    with opened(where, data, write=True) as collection:
+        collection.add(folder)
+        with progress_bar("Indexing") as tell:
+            report = collection.index(progress=tell)
+    if as_json:
+        emit(asdict(report))
+    else:
+        typer.echo(
+            f"Added {printable(str(folder))}: {report.embedded:,} new pictures, "
+            f"{report.renamed:,} known ones that had moved."
+        )
+
+
+@plain_errors
 def status(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
     """Say what is indexed, what is unreadable, and which model ranks.
 
@@ -48,7 +75,7 @@ def status(where: Where = None, data: Data = None, as_json: AsJson = False) -> N
         emit(found)
         return
     items = found["items"]
-    typer.echo(f"{found['folder']}: {found['findable']:,} pictures can be found.")
+    typer.echo(f"{', '.join(found['roots'])}: {found['findable']:,} pictures can be found.")
     typer.echo(
         f"{found['waiting']:,} wait, {items['problem']:,} are unreadable, "
         f"{found['unreachable']:,} are unreachable, {items['removed']:,} have left; "

@@ -24,8 +24,11 @@ from likewise.collection.teach import Teaching
 from likewise.collection.text import suggestions
 from likewise.index import ENGINES
 from likewise.intake import own_vectors, sidecars
+from likewise.intake.forecast import Forecast
 from likewise.intake.ingest import LOCAL, UNREACHABLE, IngestReport, ingest
 from likewise.intake.rest import describe_rest
+from likewise.intake.roots import SETTING as ROOTS
+from likewise.intake.roots import add_root
 from likewise.store import Described, Forgotten, Item, Model, Store
 from likewise.types import LOOK, BadInput, NotFound, Progress, QueryRef, check_k
 
@@ -130,6 +133,10 @@ class Collection:
 
     # -- pictures in -------------------------------------------------------------
 
+    def add(self, folder: str | os.PathLike[str]) -> None:
+        """Make another folder, on any drive, part of the collection; :meth:`index` reads it."""
+        add_root(self.store, self.folder, Path(os.path.abspath(folder)))
+
     def index(
         self,
         *,
@@ -143,7 +150,9 @@ class Collection:
         smoothing: str | None = None,
         network: str | None = None,
         arithmetic: str | None = None,
+        quiet: bool = False,
         progress: Progress | None = None,
+        foreseen: Callable[[Forecast], None] = lambda forecast: None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> IngestReport:
         """Bring the collection up to date with its folder, then build the index.
@@ -173,6 +182,10 @@ class Collection:
         network, arithmetic
             What gives the deep features from now on: ``lite0``, ``lite1`` or ``lite2``, in
             ``float32`` or ``int8``.  Another choice than before reads every picture once more.
+        quiet
+            Keep one core busy, and not all of them; children have a low priority anyway.
+        foreseen
+            Told, from the hundredth file on, how long the rest will take and how much room.
         """
         if engine is not None:
             if engine not in ENGINES:
@@ -189,6 +202,7 @@ class Collection:
             self.store.contents.retry()
             self.store.segments.mend()
 
+        processes = 1 if quiet else processes
         how: Any = {"processes": processes, "progress": progress, "should_stop": should_stop}
         before = len(self.store.items.contents())
         now = self.store.generations.current()
@@ -204,7 +218,8 @@ class Collection:
         report = ingest(
             self.store, os.fsencode(self.folder),
             [name for name in chosen if name != own_vectors.BLOCK] + [LOCAL] * self.objects.is_on,
-            gps=gps, accept_missing=accept_missing, committed=committed, **how,
+            gps=gps, accept_missing=accept_missing, committed=committed,
+            foreseen=foreseen, **how,
         )  # fmt: skip
         if vectors is not None:
             own_vectors.add_vectors(self.store, Path(vectors))
@@ -241,25 +256,16 @@ class Collection:
         number, lines = 0, (self.store.segments.merge, self.objects.build)
         for work in (*(() if early else lines), partial(self.look.build, early=early)):
             number = self.store.segments.without_damage(work)
-        self._renew()
-        return number
-
-    def _renew(self) -> None:
         self.models.renew()
+        return number
 
     # -- search ------------------------------------------------------------------
 
     def query(
-        self,
-        pictures: Any = (),
-        text: str = "",
-        *,
-        without: Any = (),
-        weights: Sequence[float] | None = None,
-        crop: Crop | None = None,
-        vector: Any | None = None,
-        line: str = LOOK,
-    ) -> Query:
+        self, pictures: Any = (), text: str = "", *, without: Any = (),
+        weights: Sequence[float] | None = None, crop: Crop | None = None,
+        vector: Any | None = None, line: str = LOOK,
+    ) -> Query:  # fmt: skip
         """A query from what people write; see :meth:`search`."""
         return make_query(
             pictures, text, without=without, weights=weights, crop=crop, vector=vector,
@@ -267,17 +273,10 @@ class Collection:
         )  # fmt: skip
 
     def search(
-        self,
-        pictures: Any = (),
-        text: str = "",
-        *,
-        without: Any = (),
-        weights: Sequence[float] | None = None,
-        crop: Crop | None = None,
-        vector: Any | None = None,
-        line: str = LOOK,
-        **options: Any,
-    ) -> Answer:
+        self, pictures: Any = (), text: str = "", *, without: Any = (),
+        weights: Sequence[float] | None = None, crop: Crop | None = None,
+        vector: Any | None = None, line: str = LOOK, **options: Any,
+    ) -> Answer:  # fmt: skip
         """Search by pictures, words, or both.
 
         Parameters
@@ -441,6 +440,7 @@ class Collection:
         away = self.store.settings.get(UNREACHABLE, {"items": 0, "folders": []})
         return {
             "folder": str(self.folder),
+            "roots": [str(self.folder), *self.store.settings.get(ROOTS, [])],
             "items": self.store.items.counts(),
             "findable": len(view),
             "generation": view.generation,

@@ -20,6 +20,8 @@ import numpy as np
 
 from likewise.features import block_of
 from likewise.intake.decoding import Unreadable
+from likewise.intake.forecast import Forecast, Pace
+from likewise.intake.roots import drop_roots, other_roots, root_of
 from likewise.intake.scanning import Scan, scan
 from likewise.intake.workers import Outcome, Task, describe, digest_of, short
 from likewise.store import Comparison, Result, Seen, Store, Text
@@ -72,6 +74,7 @@ def ingest(
     progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
     committed: Callable[[int], None] = lambda embedded: None,
+    foreseen: Callable[[Forecast], None] = lambda forecast: None,
 ) -> IngestReport:
     """Bring a collection up to date with its folder.
 
@@ -89,9 +92,15 @@ def ingest(
         Asked after each picture; true pauses the work.
     committed
         Told after each commit how many pictures this run has embedded.
+    foreseen
+        Told before each progress, from the hundredth file on, how long the rest will take.
     """
     started = time.monotonic()
-    found = scan(folder, os.fsencode(store.folder))
+    others = other_roots(store)
+    found = scan(folder, os.fsencode(store.folder), others)
+    if accept_missing:  # folders that are away are gone for good
+        lost_roots = {root for root in others if found.unreachable.pop(root, None)}
+        drop_roots(store, lost_roots)
     comparison = store.items.compare(found.files)
     away, reasons, disks = find_unreachable(store, found, comparison, accept_missing)
     missing = set(comparison.missing.tolist()) - away
@@ -107,7 +116,8 @@ def ingest(
         unreachable=len(away),
         unreadable_folders=reasons,
     )
-    run = _Run(store, folder, comparison, missing, away, report, progress)
+    run = _Run(store, folder, comparison, missing, away, report, progress, foreseen)
+    run.follow(others, set(found.unreachable))
     outcomes = describe(run.tasks(), features, processes=processes, gps=gps)
     try:
         for outcome in outcomes:
@@ -123,6 +133,7 @@ def ingest(
         run.commit()
     if report.finished:
         run.remove_missing()
+        run.leave_roots()
     report.seconds = time.monotonic() - started
     return report
 
@@ -193,8 +204,12 @@ class _Run:
         unreachable: set[int],
         report: IngestReport,
         progress: Progress | None,
+        foreseen: Callable[[Forecast], None],
     ) -> None:
         self.store, self.folder, self.report = store, folder, report
+        self.foreseen = foreseen
+        self.others, self.away, self.refound = list[bytes](), set[bytes](), 0
+        self.elsewhere: dict[int, bytes] = {}
         files = [*comparison.new, *comparison.changed, *comparison.returned]
         self.first = store.items.reserve()
         self.files = [file._replace(id=self.first + at) for at, file in enumerate(files)]
@@ -207,11 +222,31 @@ class _Run:
         self.committed = time.monotonic()
         self.total = len(files) + store.contents.waiting()
         self.done = 0
+        self.pace = Pace(self.total, sum(f.size for f in files) + store.contents.waiting_bytes())
         # Only files of one size can be copies: known contents by the sizes that matter.
         sizes = Counter(file.size for file in files)
         self.known: dict[int, set[bytes]] = {size: set() for size, n in sizes.items() if n > 1}
         for size, digest in store.contents.described(sizes):
             self.known.setdefault(size, set()).add(short(digest))
+
+    def follow(self, others: list[bytes], away: set[bytes]) -> None:
+        """Take pictures of folders that are away for moved where their contents are elsewhere."""
+        self.others, self.away = others, away & set(others)
+        paths = self.store.items.paths(self.gone - self.missing)
+        self.elsewhere = {
+            item: root
+            for item, path in paths.items()
+            if (root := root_of(path, self.folder, others)) in self.away
+        }
+
+    def leave_roots(self) -> None:
+        """Forget folders that are away once all of their pictures were found elsewhere."""
+        left = set(self.elsewhere.values())
+        if self.refound:
+            drop_roots(self.store, self.away - left)
+            self.report.unreachable -= self.refound
+            told = self.store.settings.get(UNREACHABLE, {})
+            self.store.settings.set(UNREACHABLE, {**told, "items": self.report.unreachable})
 
     # -- what is to do -----------------------------------------------------------
 
@@ -257,10 +292,14 @@ class _Run:
         """Keep an outcome; commit when the batch is full or old, and say whether it did."""
         file = self.given.pop(outcome.key)
         digest = outcome.sha256 or self._digest(file)  # a child that died could not tell it
+        if not digest and not os.path.isdir(root_of(file.path, self.folder, self.others)):
+            self.report.unreachable += 1  # its drive was pulled out: no fault of the file
+            return False
         self.batch.append((file._replace(sha256=digest or None), outcome))
         if digest and file.size in self.known:
             self.known[file.size].add(short(digest))
         self.done += 1
+        self.pace.took(file.size, outcome)
         first = self.report.embedded < COMMIT_EVERY
         waited = time.monotonic() - self.committed
         due = len(self.batch) >= COMMIT_EVERY or waited > (
@@ -303,9 +342,11 @@ class _Run:
         known = self.store.items.ids([f.path for f in files])
         renames: list[tuple[int, bytes]] = []
         for file in files:
-            old = [i for i in holders.get(file.sha256 or b"", []) if i in self.missing]
+            held = holders.get(file.sha256 or b"", [])
+            old = [i for i in held if i in self.missing or i in self.elsewhere]
             if old and file.path not in known:
                 self.missing.discard(old[0])
+                self.refound += self.elsewhere.pop(old[0], None) is not None
                 renames.append((old[0], file.path))
         if renames:
             self.store.items.rename(renames)
@@ -323,6 +364,8 @@ class _Run:
             self.report.removed = len(self.missing)
 
     def _tell(self) -> None:
+        if (forecast := self.pace.forecast) is not None:
+            self.foreseen(forecast)
         if self.progress is not None:
             self.progress(min(self.done, self.total), self.total)
 

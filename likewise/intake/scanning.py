@@ -6,7 +6,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from likewise.intake.decoding import HEIF_BRANDS
@@ -43,8 +43,8 @@ class Scan:
     """Folders on another device than the folder that holds them, with its number."""
 
 
-def scan(folder: bytes, leave_out: bytes | None = None) -> Scan:
-    """Walk a folder recursively.
+def scan(folder: bytes, leave_out: bytes | None = None, others: Sequence[bytes] = ()) -> Scan:
+    """Walk a folder recursively, and others beside it.
 
     Hidden files and folders, and the data folder, are passed over, and so is a RAW file beside a
     JPEG or HEIC of the same stem: both are one shot.  Links are followed, each real folder once,
@@ -56,15 +56,29 @@ def scan(folder: bytes, leave_out: bytes | None = None) -> Scan:
         The collection's folder, absolute.
     leave_out
         The data folder, which is never scanned.
+    others
+        Further folders, absolute; their files are named by their whole path.  One that cannot be
+        reached, or goes away meanwhile, is unreachable.
     """
-    result = Scan()
-    try:
-        root = os.stat(folder)
-        skip = _identity(leave_out) if leave_out else None
-        for seen in _walk(folder, root, skip, result):
+    result, visited = Scan(), set[tuple[int, int]]()
+    skip = _identity(leave_out) if leave_out else None
+
+    def take(start: bytes, root: os.stat_result) -> None:
+        for seen in _walk(folder, start, root, skip, result, visited):
             result.files.append(seen)
             if len(result.files) % STRETCH == 0 and threading.active_count() > 1:
                 time.sleep(REST)
+
+    for other in others:
+        try:
+            facts = os.stat(other)
+            result.disks[other] = facts.st_dev
+            take(other, facts)
+            os.stat(other)  # a drive that was pulled out meanwhile was not read to its end
+        except OSError as error:
+            result.unreachable[other] = _reason(error)
+    try:
+        take(b"", os.stat(folder))
     except OSError as error:
         raise DataProblem(
             f"The folder {os.fsdecode(folder)} cannot be reached ({error.strerror}); nothing was "
@@ -74,10 +88,16 @@ def scan(folder: bytes, leave_out: bytes | None = None) -> Scan:
 
 
 def _walk(
-    top: bytes, root: os.stat_result, skip: tuple[int, int] | None, result: Scan
+    top: bytes,
+    start: bytes,
+    root: os.stat_result,
+    skip: tuple[int, int] | None,
+    result: Scan,
+    visited: set[tuple[int, int]],
 ) -> Iterator[Seen]:
-    visited = {(root.st_dev, root.st_ino)}
-    waiting = [(b"", root.st_dev)]
+    """Files below ``start``, a folder named relative to ``top``, or by its whole path."""
+    visited.add((root.st_dev, root.st_ino))
+    waiting = [(start, root.st_dev)]
     while waiting:
         here, device = waiting.pop()
         where = os.path.join(top, here) if here else top
@@ -85,7 +105,7 @@ def _walk(
             with os.scandir(where) as listing:
                 entries = sorted(listing, key=lambda e: e.name)
         except OSError as error:
-            if not here:
+            if here == start:
                 raise
             if not isinstance(error, FileNotFoundError):  # else deleted since its parent was listed
                 result.unreachable[here] = _reason(error)

@@ -10,13 +10,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from likewise.collection import Job
 from likewise.collection.learn.methods import DEFAULT, METHODS
 from likewise.collection.learn.models import task_of
 from likewise.collection.lines.visual_words import NAME as VISUAL_WORDS
+from likewise.intake.forecast import Forecast
 from likewise.learners.settings import settings_of
 from likewise.server.apart import learn_apart, map_apart
 from likewise.server.events import Hub
@@ -45,6 +46,7 @@ class Running:
     wanted: str = ""
     told: float = 0.0
     seen: list[tuple[float, int]] = field(default_factory=list)
+    forecast: Forecast | None = None
 
     def progress(self, done: int, total: int, message: str = "") -> bool:
         """Write down and tell how far the work is, now and then; says whether it did."""
@@ -57,7 +59,11 @@ class Running:
         self.seen = [(t, n) for t, n in self.seen if now - t < RECENT] + [(now, done)]
         start, before = self.seen[0]
         rate = (done - before) / (now - start) if now > start else 0.0
-        self.jobs.progress(self.job, done, total, rate=rate, message=message)
+        mark = None
+        if self.forecast is not None:
+            message = message or f"{self.forecast.sentence}."
+            mark = {"seconds_left": self.forecast.seconds if done < total else 0.0}
+        self.jobs.progress(self.job, done, total, rate=rate, message=message, mark=mark)
         self.hub.publish("job", as_json(self.jobs.get(self.job)))
         return True
 
@@ -80,6 +86,11 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
             running.hub.publish("arrived", {"findable": findable})
         collection.refresh_soon()
 
+    def foreseen(forecast: Forecast) -> None:
+        # The length of the whole is told once; what is left is told again and again.
+        known = running.forecast or forecast
+        running.forecast = replace(known, seconds=forecast.seconds)
+
     try:
         report = collection.index(
             features=payload.get("features") or same or None,
@@ -88,7 +99,9 @@ def index_folder(collection: Watched, running: Running, payload: dict[str, Any])
             smoothing=payload.get("smoothing"),
             network=payload.get("network"),
             arithmetic=payload.get("arithmetic"),
+            quiet=bool(payload.get("quiet")),
             progress=progress,
+            foreseen=foreseen,
             should_stop=running.should_stop,
         )
     finally:
@@ -311,6 +324,7 @@ class Runner:
 
 def as_json(job: Job) -> dict[str, Any]:
     """A job as pages see it."""
+    left = job.mark.get("seconds_left", job.seconds_left)
     return {
         "id": job.id,
         "kind": job.kind,
@@ -319,7 +333,7 @@ def as_json(job: Job) -> dict[str, Any]:
         "done": job.done,
         "total": job.total,
         "rate": round(job.rate, 2),
-        "seconds_left": None if job.seconds_left is None else round(job.seconds_left, 1),
+        "seconds_left": None if left is None else round(left, 1),
         "message": job.message,
         "model": job.mark.get("model"),
         "created": job.created,

@@ -32,6 +32,7 @@ class Watched(Collection):
         super().__init__(*opened)
         self._making = threading.Lock()
         self._not_before = 0.0
+        self.models.learn_again = partial(learn_apart, self)
         for line in self.lines.values():
             line.is_held = True
 
@@ -63,7 +64,3 @@ class Watched(Collection):
         number = super().build(early=early)
         self.refresh()
         return number
-
-    def _renew(self) -> None:
-        self.refresh()
-        self.models.renew(partial(learn_apart, self))

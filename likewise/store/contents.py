@@ -120,6 +120,16 @@ class Contents:
                 )
             )
 
+    def waiting_bytes(self) -> int:
+        """Bytes of the files that wait."""
+        with self._catalogue.reading() as db:
+            row = db.execute(
+                "SELECT SUM(size) FROM contents AS c WHERE segment IS NULL AND problem = '' "
+                "AND EXISTS (SELECT 1 FROM items WHERE content = c.id AND removed IS NULL "
+                "AND problem = '')"
+            ).fetchone()
+        return int(row[0] or 0)
+
     def record(
         self,
         results: Sequence[Result],

@@ -149,3 +149,20 @@ def test_the_map_fills_its_box_and_islands_have_names(page, fresh):
     assert names
     assert set(names) <= {name["text"] for name in about["names"]}
     assert {name["text"] for name in about["names"]} <= {t["tag"] for t in fresh.api("/tags")}
+
+
+def test_the_experiment_tells_what_a_person_sees_and_when(browser):
+    from concurrent.futures import ThreadPoolExecutor
+
+    from experiments import first_minutes
+    from experiments.report import Report
+
+    report = Report("first_minutes", quick=True, settings={"count": 56})
+    with ThreadPoolExecutor(1) as apart:  # a driver of its own, beside that of the tests
+        apart.submit(first_minutes.main, report).result()
+    rows = {row["method"]: row for row in report.rows}
+    thumbnail, answer, every = (rows[n] for n in ("first thumbnail", "first answer", "all"))
+    assert 0 < thumbnail["seconds"] <= answer["seconds"] <= every["seconds"]
+    assert every["results"] == 55  # all but the query itself
+    assert [r["marks"] for r in report.rows if r["method"] == "marks"] == [0, 1, 3, 5]
+    assert all(0 <= r["right20"] <= 20 for r in report.rows if r["method"] == "marks")

@@ -130,7 +130,7 @@ def test_a_refit_learns_the_active_model_again(taught):
 def test_a_refit_that_was_cut_short_is_made_good_by_the_next_index(taught, monkeypatch):
     collection, *_ = taught
     with monkeypatch.context() as patch:
-        patch.setattr(collection, "_renew", lambda: 1 / 0)  # as if the power had gone here
+        patch.setattr(collection.models, "renew", lambda: 1 / 0)  # as if the power had gone here
         with pytest.raises(ZeroDivisionError):
             collection.index(processes=1)
     assert collection.search(1, k=5).model == "plain"

@@ -65,6 +65,7 @@ class Modelling:
         self._lock = threading.Lock()
         self._loaded: dict[tuple[int, str], Similarity] = {}
         self._readers: dict[tuple[int, str], Reader] = {}
+        self.learn_again: Callable[..., Prepared | None] = self.prepare
 
     # -- serving -----------------------------------------------------------------
 
@@ -212,11 +213,10 @@ class Modelling:
             self.activate(model.id, person=person, force=force)
         return model
 
-    def renew(self, prepare: Callable[..., Prepared | None] | None = None) -> None:
+    def renew(self) -> None:
         """Learn active models again from the log where another space serves now.
 
         Each is activated if the guard lets it pass, or if the one before was forced.
-        ``prepare`` is asked instead of :meth:`prepare`, by method, settings and name.
         """
         former, done = self._store.settings.get(FORMER, []), set()
         for task in SLOTS if former else ():
@@ -224,12 +224,12 @@ class Modelling:
             method = None if record is None else METHODS.of_card(record.card)
             if record is None or method is None or record.space not in former:
                 continue
-            if record.space == self.lines[method.line].view().space:
+            if record.space == self.lines[method.line].refresh().space:
                 continue  # it came back
             known = {one.name for one in settings_of(method.settings)} - {"more"}  # from the start
             given = {k: v for k, v in record.card.get("settings", {}).items() if k in known}
             try:
-                ready = (prepare or self.prepare)(method.name, settings=given, name=record.name)
+                ready = self.learn_again(method.name, settings=given, name=record.name)
             except LikewiseError:  # too little is left to learn from: plain similarity serves
                 continue
             if ready is not None:

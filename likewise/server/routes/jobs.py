@@ -44,7 +44,8 @@ class StatusOut(BaseModel):
 def status(here: Here) -> dict[str, Any]:
     """How many items are in each state, and what answers searches."""
     found = here.collection.status()
-    found.pop("folder")  # the page needs the name, not where it lies
+    for where in ("folder", "roots"):  # the page needs the name, not where it lies
+        found.pop(where)
     return {
         **found,
         "server": here.id,
@@ -64,6 +65,7 @@ class JobIn(Strict):
 
     ``smoothing`` says whether pictures take in their neighbours from now on.
     ``network`` and ``arithmetic`` choose what gives the deep features from now on.
+    ``quiet`` keeps one core busy instead of all of them.
     """
 
     kind: Literal["index"] = "index"
@@ -73,6 +75,7 @@ class JobIn(Strict):
     smoothing: Literal["auto", "on", "off"] | None = None
     network: Literal["lite0", "lite1", "lite2"] | None = None
     arithmetic: Literal["float32", "int8"] | None = None
+    quiet: bool = False
 
 
 @router.post("/jobs", response_model=JobOut, status_code=202)

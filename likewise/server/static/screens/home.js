@@ -44,7 +44,7 @@ export function Home({ params }) {
     ${!mapped && html`<p class="soft hint">Type words above, drop a photo anywhere, or press Similar on one below. Then mark results
       ✓ or ✗: the search gets better at once.</p>`}
     ${!coming && !mapped && html`<${Searches} />`}
-    ${busy && html`<div class="working"><b>${title(busy)}</b> <${Progress} job=${busy} /></div>`}
+    ${busy && html`<div class="working"><b>${title(busy)}</b> <${Progress} job=${busy} />${busy.message && html`<p class="soft">${busy.message}</p>`}</div>`}
     ${at && html`<${Health} at=${at} coming=${coming} />`}
     ${mapped
       ? html`<${CollectionMap} acts=${acts} at=${params.get("at")} moved=${moved} known=${setOnMap}>${stand}<//>`

@@ -14,7 +14,8 @@ export function Jobs() {
   const list = useSignal(jobs);
   return html`<section class="jobs">
     <h1>Jobs</h1>
-    <p class="buttons"><button class="main" onClick=${() => start({ kind: "index" })}>Look for new pictures</button></p>
+    <p class="buttons"><button class="main" onClick=${() => start({ kind: "index" })}>Look for new pictures</button>
+      <button onClick=${() => start({ kind: "index", quiet: true })} title="Takes longer, and keeps one core busy instead of all">Quietly</button></p>
     ${list.length === 0 && html`<div class="empty"><p>Nothing is going on. New and changed photos are
       taken in when you look for them.</p></div>`}
     <${Network} />
