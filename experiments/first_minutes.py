@@ -166,6 +166,7 @@ def with_marks(page: Any, base: str, kinds: dict[str, str], item: int, kind: str
         card = page.locator(".results .card", has=page.locator(f'[title^="{following}"]')).first
         card.hover()
         card.locator(".yes" if marked[following] else ".no").click()
+        page.mouse.move(2, 2)  # the list stays as it is while the pointer is on its buttons
     return out
 
 

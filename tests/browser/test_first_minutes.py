@@ -151,6 +151,7 @@ def test_the_map_fills_its_box_and_islands_have_names(page, fresh):
     assert {name["text"] for name in about["names"]} <= {t["tag"] for t in fresh.api("/tags")}
 
 
+@pytest.mark.slow
 def test_the_experiment_tells_what_a_person_sees_and_when(browser):
     from concurrent.futures import ThreadPoolExecutor
 
