@@ -143,6 +143,8 @@ def first_seconds(page: Any, opened: Opened, report: Report, count: int) -> None
             report.row(method="after", seconds=round(told), results=results)
         state, said = page.evaluate(LATEST)
         if state not in ("queued", "running"):
+            if answered is None:
+                report.row(method="first answer", seconds=opened.seconds, goal=15)
             report.row(
                 method="all", seconds=opened.seconds, results=page.evaluate(ASK, [item, count])
             )
