@@ -36,8 +36,9 @@ from PIL import Image
 import likewise
 from benchmarks.camera_files import dng, heic
 from experiments.report import Report, run
+from experiments.sets import load_flickr8k
 from likewise.collection.lines.defaults import FEATURES
-from likewise.datasets import load_flickr8k, swatches
+from likewise.datasets import swatches
 from likewise.features import feature_set
 from likewise.intake.decoding import THUMBNAIL_SIDE, WORK_SIDE, decode, encode_jpeg
 from likewise.intake.metadata import read_metadata

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from benchmarks.clarabel_peer import solve_full_dual, state
 from experiments.report import Report, best_of, peak_mib, run
-from likewise.datasets import load_mnist
+from experiments.sets import load_mnist
 from likewise.index.flat import FlatIndex
 from likewise.learners.plain import Plain
 from likewise.learners.top_precision import TopPrecision

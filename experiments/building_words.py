@@ -15,7 +15,8 @@ from scipy import sparse
 
 from experiments.kept import keep
 from experiments.report import Report
-from likewise.datasets import load_corel5k, load_flickr8k, load_tmbud, swatches
+from experiments.sets import load_corel5k, load_flickr8k, load_tmbud
+from likewise.datasets import swatches
 from likewise.features.local import SIZE, local_features
 from likewise.features.words import Vocabulary, count_words
 

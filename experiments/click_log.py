@@ -19,7 +19,7 @@ from scipy import sparse
 
 from experiments.photo_features import photo_features
 from experiments.report import Report
-from likewise.datasets import load_flickr8k
+from experiments.sets import load_flickr8k
 from likewise.features.text import TextVocabulary
 from likewise.judgements import from_clicks
 from likewise.spaces import Blocks, BlockSpec

@@ -35,7 +35,8 @@ from PIL import Image
 from benchmarks.ingest import enlarged
 from experiments.browsing import CHROMIUM, FLAGS, INSTALL, ROOT
 from experiments.report import Report, run
-from likewise.datasets import MissingData, load_corel5k, photographs
+from experiments.sets import MissingData, load_corel5k
+from likewise.datasets import photographs
 
 COUNT, KINDS, MEGAPIXELS, QUERIES = 1_000, 10, 24.0, 30
 MARKS = (0, 1, 3, 5)

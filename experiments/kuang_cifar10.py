@@ -25,7 +25,7 @@ from experiments.paper_sets import (
 )
 from experiments.paper_teaching import SIGMA, Taught
 from experiments.report import Report, run
-from likewise.datasets import load_cifar10
+from experiments.sets import load_cifar10
 from likewise.evaluation import randomisation_test
 from likewise.index.tree import TreeIndex
 

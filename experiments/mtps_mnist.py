@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from experiments.report import Report, run
+from experiments.sets import load_mnist
 from experiments.top_precision_contest import Split, contest, summary
-from likewise.datasets import load_mnist
 from likewise.learners.plain import Plain
 from likewise.spaces import Blocks, BlockSpec
 

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from experiments.photo_features import photo_features, photos
 from experiments.photo_tasks import Task, content_words, photo_task
 from experiments.report import Report, run
+from experiments.sets import load_flickr8k
 from likewise.collection.lines.defaults import SPECS, WEIGHTS
 from likewise.collection.teach.offers import USED
-from likewise.datasets import load_flickr8k
 from likewise.index.flat import FlatIndex
 from likewise.learners import Plain
 from likewise.learners.marks import Background, MarkedQuery

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.datasets import load_mnist
+from experiments.sets import load_mnist
 from likewise.evaluation import (
     Ranked,
     Relevance,

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from experiments.kept import Blocks, keep_features
 from experiments.report import Report
-from likewise.datasets import load_cifar10, load_corel5k, load_flickr8k, swatches
+from experiments.sets import load_cifar10, load_corel5k, load_flickr8k
+from likewise.datasets import swatches
 from likewise.features import DEFAULT, feature_set
 
 

@@ -20,8 +20,8 @@ from snowballstemmer import stemmer
 
 from experiments.photo_features import photo_features, photos
 from experiments.report import Report
+from experiments.sets import load_corel5k, load_flickr8k
 from likewise.collection.lines.defaults import SPECS, WEIGHTS
-from likewise.datasets import load_corel5k, load_flickr8k
 from likewise.learners import Plain
 from likewise.spaces import Blocks
 from likewise.types import FloatArray

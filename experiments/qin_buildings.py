@@ -93,7 +93,7 @@ def main(report: Report) -> None:
 def data(words: int, report: Report) -> Any:
     if report.quick:
         return Set(*toy(words, report))
-    from likewise.datasets import load_tmbud
+    from experiments.sets import load_tmbud
 
     parts = [assigned(name, words, report).counts(words) for name in ("tmbud", *DISTRACTORS)]
     buildings = load_tmbud().labels

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from experiments.policies import mixed
 from experiments.report import Report, run
+from experiments.sets import simulate_labels
+from experiments.sets.simulated import By, relevance
 from likewise.collection.lines.defaults import FEATURES, SPECS, WEIGHTS
-from likewise.datasets import SwatchSet, simulate_labels, swatches
-from likewise.datasets.simulated import By, relevance
+from likewise.datasets import SwatchSet, swatches
 from likewise.evaluation import measure, randomisation_test, rank
 from likewise.features import feature_set
 from likewise.layout.sheet import Mark, SheetRow, contact_sheet

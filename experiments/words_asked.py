@@ -17,9 +17,9 @@ import snowballstemmer
 
 from experiments.photo_features import photo_features
 from experiments.report import Report, run
+from experiments.sets import load_corel5k, load_flickr8k
 from experiments.words_uncaptioned import Array, Task, collected, toy
 from likewise.collection import Collection
-from likewise.datasets import load_corel5k, load_flickr8k
 from likewise.features.text import split_words
 
 ASKED = (

@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 import likewise
 from experiments.report import Report, run
+from experiments.sets import simulate_clicks
 from likewise.collection import Collection
 from likewise.collection.lines.defaults import FEATURES
-from likewise.datasets import SwatchSet, simulate_clicks, swatches
+from likewise.datasets import SwatchSet, swatches
 from likewise.evaluation import randomisation_test
 
 Array = NDArray[Any]

@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 import likewise
 from experiments.photo_features import photo_features
 from experiments.report import Report, run
+from experiments.sets import load_corel5k, load_flickr8k
 from likewise.collection import Collection
 from likewise.collection.lines.meanings import targets
-from likewise.datasets import load_corel5k, load_flickr8k
 from likewise.features.class_names import tags
 from likewise.features.class_words import CLASSES, class_words
 from likewise.features.text import STOP_WORDS, split_words

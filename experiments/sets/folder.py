@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.datasets.labelled import LabelledPictures
-from likewise.datasets.pictures import FilePictures
+from experiments.sets.labelled import LabelledPictures
+from experiments.sets.pictures import FilePictures
 from likewise.types import BadInput, NotFound
 
 ENDINGS = frozenset(

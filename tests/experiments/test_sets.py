@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.datasets import (
+from experiments.sets import (
     MissingData,
     OtherVersion,
     Source,
@@ -27,12 +27,12 @@ from likewise.datasets import (
     load_tmbud,
     mnist,
 )
-from likewise.datasets.pictures import ArrayPictures, EncodedPictures
+from experiments.sets.pictures import ArrayPictures, EncodedPictures
 from likewise.types import DataProblem, LikewiseError
 
 LOADERS = [load_mnist, load_cifar10, load_corel5k, load_flickr8k, load_tmbud]
 FILES = ["mnist.npz", "cifar10.npz", "corel5k.zip", "flickr8k.zip", "tmbud.zip"]
-other_version = pytest.mark.filterwarnings("ignore::likewise.datasets.OtherVersion")
+other_version = pytest.mark.filterwarnings("ignore::experiments.sets.OtherVersion")
 
 
 def jpeg(grey: int, size: tuple[int, int] = (12, 8), mode: str = "RGB") -> bytes:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from likewise.datasets.archive import Archive
+from experiments.sets.archive import Archive
 from likewise.types import DataProblem
 
 Picture = NDArray[np.uint8]

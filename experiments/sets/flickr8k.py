@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.datasets.archive import Archive, Source, open_archive
-from likewise.datasets.pictures import ArchivePictures, Pictures
+from experiments.sets.archive import Archive, Source, open_archive
+from experiments.sets.pictures import ArchivePictures, Pictures
 from likewise.types import DataProblem, FloatArray, IdArray, Judgement, QueryRef
 
 SOURCE = Source(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.datasets.archive import (
+from experiments.sets.archive import (
     Source,
     check_size,
     damaged,
@@ -18,8 +18,8 @@ from likewise.datasets.archive import (
     missing,
     read_arrays,
 )
-from likewise.datasets.labelled import LabelledPictures
-from likewise.datasets.pictures import ArrayPictures, EncodedPictures, Pictures
+from experiments.sets.labelled import LabelledPictures
+from experiments.sets.pictures import ArrayPictures, EncodedPictures, Pictures
 from likewise.types import DataProblem
 
 SOURCE = Source(

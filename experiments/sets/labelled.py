@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.datasets.pictures import Pictures
+from experiments.sets.pictures import Pictures
 from likewise.types import DataProblem
 
 

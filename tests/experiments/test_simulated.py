@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.datasets import relevance, simulate_clicks, simulate_labels, swatches
+from experiments.sets import relevance, simulate_clicks, simulate_labels
+from likewise.datasets import swatches
 from likewise.types import BadInput
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.datasets import load_folder
+from experiments.sets import load_folder
 from likewise.types import BadInput, DataProblem, NotFound
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.datasets.archive import Source, open_archive
-from likewise.datasets.pictures import ArchivePictures, Pictures
+from experiments.sets.archive import Source, open_archive
+from experiments.sets.pictures import ArchivePictures, Pictures
 
 SOURCE = Source(
     title="TMBuD",
