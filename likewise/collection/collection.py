@@ -9,10 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from likewise.collection import duplicates as duplicates_
-from likewise.collection import exporting
 from likewise.collection import network as networks
-from likewise.collection.layouts import Layouts
 from likewise.collection.learn.methods import DEFAULT
 from likewise.collection.learn.models import Modelling
 from likewise.collection.lines import Line, Look, Objects, visual_words
@@ -22,6 +19,9 @@ from likewise.collection.query_pictures import QueryPictures
 from likewise.collection.search import Search
 from likewise.collection.teach import Teaching
 from likewise.collection.text import suggestions
+from likewise.collection.whole import duplicates as duplicates_
+from likewise.collection.whole import exporting
+from likewise.collection.whole.layouts import Layouts
 from likewise.index import ENGINES
 from likewise.intake import own_vectors, sidecars
 from likewise.intake.forecast import Forecast

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.collection import duplicates
 from likewise.collection.lines.line import Line, View
 from likewise.collection.lines.reading import marked
 from likewise.collection.options import Answer, Offer, Options, Query, Result
 from likewise.collection.text import Read, full_text, read
+from likewise.collection.whole import duplicates
 from likewise.filters import Allowed, Among, Filter
 from likewise.store import Store, as_file
 from likewise.types import LOOK, BadInput, Hits, Similarity, Surrogate

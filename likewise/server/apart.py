@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from likewise.collection import Collection
-from likewise.collection.layouts import CollectionMap
 from likewise.collection.learn.prepare import Prepared
+from likewise.collection.whole.layouts import CollectionMap
 from likewise.intake.workers import start_child
 from likewise.types import DataProblem, LikewiseError
 

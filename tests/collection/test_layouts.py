@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import likewise
-from likewise.collection.layouts import ACROSS, ON_PAGE, TILE
+from likewise.collection.whole.layouts import ACROSS, ON_PAGE, TILE
 from likewise.datasets import swatches
 from likewise.types import BadInput, NotFound
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from likewise.collection.layouts import ACROSS, MOST_SORTED, ON_PAGE, TILE
+from likewise.collection.whole.layouts import ACROSS, MOST_SORTED, ON_PAGE, TILE
 from likewise.server.errors import refusals
 from likewise.server.jobs import as_json
 from likewise.server.routes.items import FOR_EVER, JPEG, Hash, Page

@@ -1,0 +1,1 @@
+"""The collection at a glance: map and sorted grid, near-duplicates, what is exported."""
