@@ -42,6 +42,8 @@ COUNT, KINDS, MEGAPIXELS, QUERIES = 1_000, 10, 24.0, 30
 MARKS = (0, 1, 3, 5)
 LOOKED_AT = 20
 PATIENCE = 600_000
+PACE = 1_000
+"""Milliseconds that the person looks before the next mark."""
 ASK = """([item, k]) => fetch('/api/v1/search', {method: 'POST', headers: {'Content-Type':
 'application/json'}, body: JSON.stringify({examples: [{item}], k, fold: false})})
 .then(a => a.ok ? a.json() : {results: []}).then(a => a.results.length)"""
@@ -167,6 +169,7 @@ def with_marks(page: Any, base: str, kinds: dict[str, str], item: int, kind: str
             continue
         marked[following] = kinds[following] == kind
         card = page.locator(".results .card", has=page.locator(f'[title^="{following}"]')).first
+        page.wait_for_timeout(PACE)  # a second click sooner than that is taken for a slip
         card.hover()
         card.locator(".yes" if marked[following] else ".no").click()
         page.mouse.move(2, 2)  # the list stays as it is while the pointer is on its buttons
