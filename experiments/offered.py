@@ -14,7 +14,8 @@ Rows with ``least`` are the curve of fit over recall.  ``nearest`` is a threshol
 the nearest member, at the same share of queries with a chip.  ``refused``: the same after 200 other
 queries whose person took what fitted and dismissed the rest.
 
-Settings (:class:`likewise.learners.offers.OfferSettings`) were chosen on CIFAR-10 and Flickr8k.
+Settings (:class:`likewise.learners.offers.OfferSettings`) were fitted on CIFAR-10 and
+Flickr8k, with Corel5k in sight.
 """
 
 from __future__ import annotations
