@@ -35,7 +35,7 @@ def test_learn_search_suggest_and_take_back(run, tmp_path):  # noqa: F811
     assert "captions on" in card
     said = run("models", "rollback", "--task", "text").stdout
     assert "full text alone" in said
-    assert run("search", "--text", "olive", "--json").data["reader"] == ""
+    assert run("search", "--text", "olive", "--json").data["reader"] == "own words"
     assert run("models", "activate", "plain", "--task", "text", "--json").data["task"] == "text"
     assert "No learned query" in run("suggest", "olive").stderr
 

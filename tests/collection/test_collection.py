@@ -74,7 +74,7 @@ def test_words_find_by_caption_tag_and_name(collection):
     caption = texts.captions(item)[0].text
     answer = collection.search(text=caption, k=48)
     assert item in answer.ids
-    assert all(r.found_by == ("words",) for r in answer.results)
+    assert {"words"} <= {kind for r in answer if r.item == item for kind in r.found_by}
     assert collection.search(text="swatch-0007", k=5).ids.size
 
 
@@ -84,7 +84,7 @@ def test_words_and_pictures_together_say_which_found_what(collection):
     )
     answer = collection.search(1, colour, k=48)
     kinds = {kind for r in answer.results for kind in r.found_by}
-    assert kinds == {"picture", "words"}
+    assert kinds == {"picture with words", "words"}
 
 
 def test_filters_hold_in_every_search(collection):
@@ -335,8 +335,8 @@ def test_the_latest_mark_of_an_item_counts(collection):
 
 
 def test_marks_on_words_find_pictures_that_carry_none(collection):
-    query = collection.query(text="swatch-0001")
-    assert collection.ask(query, k=10).ids.tolist() == [1]
+    query = collection.query(text="zzyzx")
+    assert not len(collection.ask(query, k=10))
     collection.teaching.mark(query, [1])
     answer = collection.ask(query, k=10)
     assert len(answer) == 10
