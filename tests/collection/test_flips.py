@@ -41,7 +41,7 @@ def sound(tmp_path_factory) -> Path:
         store.uploads.put(b"some picture")
         publish_words(collection)
         store.settings.set("engine", "faiss")
-        building.build_generation(store, plain)
+        building.build_generation(store, building.Fitted(plain))
         store.items.see([seen("fresh.png", "fresh")])
         embed(store)
     return folder
