@@ -51,6 +51,9 @@ def signed_in(page, served):
 def test_whole_pictures_in_rows_of_one_height(page, shapes):
     page.goto(shapes.address)
     results(page, shapes, "text=photo&fold=0")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.card img')].every(i => i.naturalWidth > 0)"
+    )
     cards = page.locator(".card").evaluate_all(
         "all => all.map(c => { const b = c.getBoundingClientRect(), i = c.querySelector('img');"
         " return [Math.round(b.top), b.height, b.width / b.height,"

@@ -202,7 +202,7 @@ class Modelling:
         """Store what :meth:`prepare` learned; activate it if the guard lets it pass."""
         card = {**ready.card, "activate": activate}
         verdict = card["guard"]
-        sizes = [one["size"] for one in verdict.values() if isinstance(one, dict)]
+        sizes = [one.get("size", 0) for one in verdict.values() if isinstance(one, dict)]
         with self._store.transaction():
             model = self._store.models.add(ready.name, ready.arrays, card, space=ready.space)
             self._store.looks.draw(model.id, ready.drawn)
