@@ -66,8 +66,8 @@ def test_every_task_has_exactly_one_outcome(pictures, tmp_path):
 
 def test_a_crash_or_a_hang_costs_its_own_file_only(pictures):
     tasks = [Task(i, p) for i, p in enumerate(pictures)]
-    tasks.insert(5, Task(100, b"crash"))
-    tasks.insert(12, Task(101, b"hang"))
+    tasks.insert(5, Task(100, b"crash", b"made"))
+    tasks.insert(12, Task(101, b"hang", b"made"))
     outcomes = {o.key: o for o in describe(tasks, [], processes=2, seconds=1, decoder=_fragile)}
     assert set(outcomes) == {t.key for t in tasks}
     assert "crashed" in outcomes[100].problem
@@ -89,7 +89,7 @@ def test_a_file_whose_child_neither_computes_nor_ends_is_given_up_after_some_tri
     children = started(monkeypatch)
     describer = Describer([], seconds=0.2, decoder=_fragile)
     try:
-        outcome = describer(Task(1, b"sleep"))
+        outcome = describer(Task(1, b"sleep", b"made"))
     finally:
         describer.close()
     assert "longer than 0.2 seconds" in outcome.problem
@@ -120,7 +120,7 @@ def _dies(task: Task, gps: bool):
 def test_a_file_is_blamed_only_after_it_was_tried_alone(pictures, monkeypatch, number, deaths):
     children = started(monkeypatch)
     tasks = [Task(i, p) for i, p in enumerate(pictures)]
-    tasks.insert(5, Task(100, b"%d" % number))
+    tasks.insert(5, Task(100, b"%d" % number, b"made"))
     outcomes = list(describe(tasks, [], processes=1, decoder=_dies))
     assert [o.key for o in outcomes if o.problem] == [100]
     assert outcomes[-1].key == 100  # when nobody else was at work
