@@ -3,16 +3,8 @@
 from likewise.judgements.click_table import ClickReport, ClickTable, click_table
 from likewise.judgements.exchange import ImportResult, Problem
 from likewise.judgements.files import read_judgements, write_judgements
-from likewise.judgements.preferences import (
-    PreferenceReport,
-    from_classes,
-    from_clicks,
-    from_labels,
-    from_orderings,
-    preferences,
-)
+from likewise.judgements.preferences import PreferenceReport, from_clicks, preferences
 from likewise.judgements.records import Judgements, Resolved
-from likewise.judgements.sampling import sample_triplets
 from likewise.judgements.ubi import read_ubi, write_ubi
 
 __all__ = [
@@ -24,14 +16,10 @@ __all__ = [
     "Problem",
     "Resolved",
     "click_table",
-    "from_classes",
     "from_clicks",
-    "from_labels",
-    "from_orderings",
     "preferences",
     "read_judgements",
     "read_ubi",
-    "sample_triplets",
     "write_judgements",
     "write_ubi",
 ]

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.judgements.sampling import (
-    Blocks,
-    changes,
-    graded_blocks,
-    join_blocks,
-    single_blocks,
-)
+from likewise.judgements.sampling import Blocks, changes, graded_blocks, single_blocks
 from likewise.types import BadInput, IdArray, Preferences
-
-Pairs = Literal["neighbours", "all"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +23,11 @@ class Made:
     contradictions: int = 0
 
 
-def label_blocks(
-    query: IdArray, item: IdArray, value: NDArray[Any], time: NDArray[Any], graded: bool
-) -> Made:
+def label_blocks(query: IdArray, item: IdArray, value: NDArray[Any], time: NDArray[Any]) -> Made:
     """Labels: the latest of each query and item counts; irrelevant is one grade, 0."""
-    grade = np.maximum(value, 0.0) if graded else (value > 0).astype(np.float64)
+    grade = np.maximum(value, 0.0)
     kept, duplicates, contradictions = _latest((query, item), grade, time)
-    query, item, grade = query[kept], item[kept], grade[kept]
-    blocks = graded_blocks(query, item, grade)
+    blocks = graded_blocks(query[kept], item[kept], grade[kept])
     return Made(blocks, _ties(blocks), duplicates, contradictions)
 
 
@@ -57,28 +46,19 @@ def click_blocks(query: IdArray, item: IdArray, count: NDArray[Any], max_clicks:
 
 
 def ordering_blocks(
-    query: IdArray, chains: Sequence[IdArray], heads: IdArray, time: NDArray[Any], pairs: Pairs
+    query: IdArray, chains: Sequence[IdArray], heads: IdArray, time: NDArray[Any]
 ) -> Made:
-    """Orderings: chains of items, each with its head (-1 for none)."""
-    if pairs not in ("neighbours", "all"):
-        raise BadInput(f"pairs must be 'neighbours' or 'all', not {pairs!r}.")
+    """Orderings: each item before the next, with the query itself at the head of the chain.
+
+    N items make N - 1 inequalities (Han et al., section 2); a head (-1 for none) adds one more.
+    """
     whole = [_chain(chain, head) for chain, head in zip(chains, heads)]
+    better, worse = ([chain[part] for chain, _ in whole] for part in (slice(-1), slice(1, None)))
+    counts = [len(part) for part in better]
+    flat = Preferences.of(np.repeat(query, counts), _joined(better), _joined(worse))
+    kept, duplicates, contradictions = _latest_pairs(flat, np.repeat(time, counts))
     repeats = sum(again for _, again in whole)
-    rows = [chain for chain, _ in whole]
-    if pairs == "neighbours":
-        return _listed_chains(query, rows, time, pairs, repeats)
-    # A query's only ordering contradicts nothing, so its pairs need not be listed: its places
-    # are grades.  This is what keeps a long ordering with all its pairs cheap.
-    _, code, count = np.unique(query, return_inverse=True, return_counts=True)
-    alone = np.flatnonzero(count[code] == 1)
-    others = np.flatnonzero(count[code] > 1)
-    made = _listed_chains(query[others], [rows[i] for i in others], time[others], pairs, repeats)
-    lengths = [len(rows[i]) for i in alone]
-    places = _joined([-np.arange(length) for length in lengths]).astype(np.float64)
-    graded = graded_blocks(
-        np.repeat(query[alone], lengths), _joined([rows[i] for i in alone]), places
-    )
-    return replace(made, blocks=join_blocks(made.blocks, graded))
+    return Made(single_blocks(kept), 0, repeats + duplicates, contradictions)
 
 
 def _chain(chain: IdArray, head: int) -> tuple[IdArray, int]:
@@ -88,23 +68,6 @@ def _chain(chain: IdArray, head: int) -> tuple[IdArray, int]:
     if head >= 0:
         chain = np.concatenate([np.array([head], np.int64), chain[chain != head]])
     return chain, repeats
-
-
-def _listed_chains(
-    query: IdArray, chains: Sequence[IdArray], time: NDArray[Any], pairs: Pairs, repeats: int
-) -> Made:
-    better, worse = [], []
-    for chain in chains:
-        if pairs == "all":
-            near, far = np.triu_indices(len(chain), 1)
-        else:
-            near, far = np.arange(len(chain) - 1), np.arange(1, len(chain))
-        better.append(chain[near])
-        worse.append(chain[far])
-    counts = [len(part) for part in better]
-    flat = Preferences.of(np.repeat(query, counts), _joined(better), _joined(worse))
-    kept, duplicates, contradictions = _latest_pairs(flat, np.repeat(time, counts))
-    return Made(single_blocks(kept), 0, repeats + duplicates, contradictions)
 
 
 def merge(parts: Sequence[Preferences]) -> tuple[Preferences, int, int]:

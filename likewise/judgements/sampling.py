@@ -39,39 +39,6 @@ class Blocks:
         return self.better_count * self.worse_count
 
 
-def sample_triplets(
-    query: ArrayLike,
-    item: ArrayLike,
-    grade: ArrayLike,
-    *,
-    per_query: int | None = None,
-    total: int | None = DEFAULT_TOTAL,
-    seed: Seed = 0,
-) -> Preferences:
-    """Triplets (query: higher grade before lower) drawn from graded items.
-
-    Parameters
-    ----------
-    query, item, grade
-        For query row ``query[i]``, item row ``item[i]`` has ``grade[i]``.  An item
-        has one grade a query.
-    per_query, total
-        How many triplets at most, of one query and altogether; None for no limit.
-        Where ``total`` binds, it is shared out evenly: no query has two more than
-        another that still has some left.
-    seed
-        A number, or a numpy Generator.
-
-    Returns
-    -------
-    Preferences
-        Distinct triplets, sorted by query, better and worse, weight one each.
-        All of them where no limit binds, else a uniform sample a query.
-    """
-    blocks = graded_blocks(*graded_columns(query, item, grade))
-    return draw(blocks, per_query=per_query, total=total, seed=seed)
-
-
 def graded_columns(
     query: ArrayLike, item: ArrayLike, grade: ArrayLike
 ) -> tuple[IdArray, IdArray, NDArray[np.float64]]:
@@ -109,31 +76,15 @@ def graded_blocks(query: IdArray, item: IdArray, grade: NDArray[np.float64]) -> 
     return Blocks(item, query[start], start, end - start, end, query_end[start] - end)
 
 
-def class_blocks(labels: IdArray, queries: IdArray) -> Blocks:
-    """One block a query item: the others of its class before all of other classes.
-
-    Both runs are made contiguous by writing a cycle twice: from just behind the query,
-    its class without itself; from just behind its class, all that is outside.
-    """
-    n = len(labels)
-    order = np.argsort(labels, kind="stable")
-    count = np.bincount(labels)
-    end = np.cumsum(count)
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
-    twice = np.concatenate(
-        [np.tile(run, 2) for run in np.split(order, end[:-1])] + [order, order]
-    ).astype(np.int64)
-    own = labels[queries]
-    # The doubled run of class c begins at 2 * start(c); the query is place - start into it.
-    after_self = 2 * (end - count)[own] + (place[queries] - (end - count)[own]) + 1
-    return Blocks(twice, queries, after_self, count[own] - 1, 2 * n + end[own], n - count[own])
-
-
 def draw(
     blocks: Blocks, *, per_query: int | None = None, total: int | None = None, seed: Seed = 0
 ) -> Preferences:
-    """Distinct triplets from blocks, under limits, sorted."""
+    """Distinct triplets from blocks, sorted by query, better and worse, weight one each.
+
+    At most ``per_query`` of one query and ``total`` altogether (None for no limit).  Where
+    ``total`` binds, it is shared out evenly: no query has two more than another that still has
+    some left.  Where no limit binds these are all, else a uniform sample per query.
+    """
     check_limit(per_query, "per_query")
     check_limit(total, "total")
     rng = np.random.default_rng(seed)
@@ -171,19 +122,6 @@ def single_blocks(preferences: Preferences) -> Blocks:
     one, place = np.ones(n, np.int64), np.arange(n)
     both = np.concatenate([preferences.better, preferences.worse])
     return Blocks(both, preferences.query, place, one, place + n, one)
-
-
-def join_blocks(a: Blocks, b: Blocks) -> Blocks:
-    """All blocks of both."""
-    shift = len(a.items)
-    return Blocks(
-        np.concatenate([a.items, b.items]),
-        np.concatenate([a.query, b.query]),
-        np.concatenate([a.better_start, b.better_start + shift]),
-        np.concatenate([a.better_count, b.better_count]),
-        np.concatenate([a.worse_start, b.worse_start + shift]),
-        np.concatenate([a.worse_count, b.worse_count]),
-    )
 
 
 def even_quota(available: IdArray, total: int | None, rng: np.random.Generator) -> IdArray:

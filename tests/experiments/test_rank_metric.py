@@ -7,10 +7,10 @@ import pytest
 
 from experiments.rivals.metric_learner import MetricLearner
 from experiments.rivals.rank_metric import RankMetric
-from likewise.judgements import from_orderings
 from likewise.learners.metric import balanced_scale
 from likewise.learners.plain import Plain
 from likewise.types import Preferences
+from tests.judgements.made import from_orderings
 from tests.learners.test_metric import world
 
 

@@ -8,11 +8,11 @@ from sklearn.base import clone
 
 from experiments.rivals.metric_learner import MetricLearner
 from likewise.index.flat import FlatIndex
-from likewise.judgements import from_orderings
 from likewise.learners.metric import SPREAD, Metric, balanced_scale
 from likewise.learners.plain import Plain
 from likewise.spaces import Blocks, BlockSpec, Squared
 from likewise.types import BadInput, Preferences
+from tests.judgements.made import from_orderings
 
 
 def world(seed: int = 0, n: int = 120) -> tuple[Squared, np.ndarray]:
