@@ -169,7 +169,7 @@ class Targets:
             if len(items) >= 2 and query in known:
                 collection.order(
                     int(query), [int(i) for i in items], person=person,
-                    source=f"session {search.number}",
+                    source=f"session {search.id}",
                 )  # fmt: skip
                 written += 1
         return written

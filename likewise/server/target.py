@@ -95,16 +95,16 @@ class Searches:
 
     def draft(self, search: TargetSession) -> Draft:
         """What was done to the board at hand and still stands."""
-        steps = self._records.steps(search.number, search.board.round)
+        steps = self._records.steps(search.id, search.board.round)
         return fold(steps, search.board.pinned).within(on_board(search.board))
 
     def can_take_back(self, search: TargetSession) -> bool:
         """Whether a step of the board at hand still stands."""
-        return bool(standing(self._records.steps(search.number, search.board.round)))
+        return bool(standing(self._records.steps(search.id, search.board.round)))
 
     def _keep(self, search: TargetSession) -> None:
-        self._at_hand[search.number] = search
-        self._at_hand.move_to_end(search.number)
+        self._at_hand[search.id] = search
+        self._at_hand.move_to_end(search.id)
         while len(self._at_hand) > AT_HAND:
             self._at_hand.popitem(last=False)
 

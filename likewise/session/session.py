@@ -75,7 +75,7 @@ class TargetSession:
         vector: Any = None,
         learn: Learn | None = None,
     ) -> None:
-        self._holdings, self._rounds, self.number = holdings, rounds, session
+        self._holdings, self._rounds, self.id = holdings, rounds, session
         begun = rounds.get(session).payload
         written = dict(begun["settings"])
         if written.get("learn_on") is not None:
@@ -314,7 +314,7 @@ class TargetSession:
     def go_to(self, round: int) -> Board:
         """Back (or forth) to any round of this session."""
         record = self._rounds.round(round)
-        if record.session != self.number:
+        if record.session != self.id:
             raise BadInput(f"Round {round} belongs to another session.")
         self.board = self._read(record)
         return self.board
@@ -343,7 +343,7 @@ class TargetSession:
             "round": self.board.round,
             "weights": self.board.weights.tolist(),
         }
-        self._rounds.finish(self.number, outcome, abandoned=item is None)
+        self._rounds.finish(self.id, outcome, abandoned=item is None)
 
     def orderings(self) -> list[tuple[int, tuple[int, ...]]]:
         """(query, items from nearest to farthest) of every order of this branch, as judgements.
@@ -373,8 +373,8 @@ class TargetSession:
             raise BadInput("Pictures are ordered by nearness to a query; choose one first.")
 
     def _check_open(self) -> None:
-        if self._rounds.get(self.number).state != "open":
-            raise BadInput(f"Session {self.number} has ended; start a new one.")
+        if self._rounds.get(self.id).state != "open":
+            raise BadInput(f"Session {self.id} has ended; start a new one.")
 
     def _room(self, pins: tuple[int, ...]) -> int:
         return max(0, self.settings.shown - len(pins))
@@ -442,7 +442,7 @@ class TargetSession:
             "asked": dict(asked),
             "notes": list(notes),
         }
-        record = self._rounds.add_round(self.number, payload, parent=parent, seconds=clock.seconds)
+        record = self._rounds.add_round(self.id, payload, parent=parent, seconds=clock.seconds)
         if branch is not None:
             branch.see(payload)
             self._known = (record.id, branch)
@@ -482,7 +482,7 @@ class TargetSession:
         held = rows_of(self._holdings, payload["shown"]) >= 0
         places = payload["positions"] or [None] * len(held)
         return Board(
-            session=self.number,
+            session=self.id,
             round=record.id,
             depth=record.depth,
             query=payload["query"],

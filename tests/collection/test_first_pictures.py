@@ -107,7 +107,7 @@ def taught(pictures, tmp_path):
         shown = search.board.shown
         search.next(query=shown[0], moved=[shown[1], shown[2], shown[3]])
         copy_some(pictures, folder, 30, COUNT)
-        yield collection, model, search.number
+        yield collection, model, search.id
 
 
 def test_a_refit_learns_the_active_model_again(taught):

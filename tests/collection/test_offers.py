@@ -118,7 +118,7 @@ def test_a_kept_target_search_is_offered(collection, taught):
     search.next(query=taught[0], moved=board[:4])
     search.found(taught[1], keep=True)
     collection.targets.teach_others(search)
-    name = f"session:{search.number}"
+    name = f"session:{search.id}"
     while len(collection.teaching.taught.marks("look", "item:1")):
         first = next(r for r in collection.log.records(kind="label"))
         collection.undo(first.id)

@@ -160,7 +160,7 @@ def test_resumed_after_a_restart_it_goes_on_alike(tmp_path):
     with Store.open(tmp_path / "data", write=True, create=True) as store:
         session = begin(holdings, rounds=store.sessions)
         play(session, 2)
-        number, board = session.number, session.board
+        number, board = session.id, session.board
         times = store.sessions.round(board.round).seconds
         assert set(times) == {"learn", "match", "layout"}
         play(session, 1)
@@ -189,7 +189,7 @@ def test_any_way_through_a_session_is_resumed_where_it_was(steps):
             session.undo()
         elif step == "hundred":
             session.another_hundred()
-    again = TargetSession.resume(holdings, rounds, session.number, round=session.board.round)
+    again = TargetSession.resume(holdings, rounds, session.id, round=session.board.round)
     assert again.board.shown == session.board.shown
     assert again.board.left == session.board.left
 
@@ -265,7 +265,7 @@ def test_kept_sessions_teach_later_ones():
     taught.next(shown[0], moved=shown[1:3])  # two pictures do not make it forget
     assert taught.board.shares["colour"] > 0.8
     assert "kept sessions" in taught.board.views
-    again = TargetSession.resume(holdings, taught._rounds, taught.number)
+    again = TargetSession.resume(holdings, taught._rounds, taught.id)
     assert again.next(again.board.shown[0]).views.keys() == taught.board.views.keys()
 
 
@@ -334,7 +334,7 @@ def test_items_may_go_during_a_session():
     board = session.board
     keep = ~np.isin(holdings.ids, [board.shown[0], board.shown[2], board.query])
     left = ArrayHoldings(holdings.vectors[keep], BLOCKS, holdings.ids[keep])
-    again = TargetSession.resume(left, session._rounds, session.number)
+    again = TargetSession.resume(left, session._rounds, session.id)
     assert again.board.shown == board.shown[1:2] + board.shown[3:]
     with pytest.raises(NotFound, match="any more"):
         again.next(board.shown[0])
@@ -349,7 +349,7 @@ def test_a_query_that_is_the_target_ends_the_search():
     rounds = MemoryRounds()
     session = begin(rounds=rounds)
     session.found(10, keep=True)
-    assert rounds.get(session.number).outcome["found"] == 10
+    assert rounds.get(session.id).outcome["found"] == 10
     with pytest.raises(BadInput, match="has ended"):
         session.next(session.board.shown[0])
     with pytest.raises(BadInput, match="has ended"):

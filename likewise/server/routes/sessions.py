@@ -58,7 +58,7 @@ def begin(asked: SessionIn, here: Here, key: Key = None) -> dict[str, Any]:
 
     def act() -> dict[str, Any]:
         begun = _begin(here, asked, person=asked.person.strip())
-        with here.searches.at(begun.number) as search:
+        with here.searches.at(begun.id) as search:
             return _shown(here, search)
 
     return here.replay.once(key, "session", asked.model_dump(), act)
@@ -220,7 +220,7 @@ def _note(
     round: int | None = None,
 ) -> int:
     """Write a step down and tell the other tabs."""
-    number, at = search.number, round or asked.round
+    number, at = search.id, round or asked.round
     step = here.collection.sessions.add_step(
         number, at, kind, payload, seconds=asked.seconds, key=key
     )
@@ -230,7 +230,7 @@ def _note(
 
 
 def _shown(here: Served, search: TargetSession) -> dict[str, Any]:
-    record = here.collection.sessions.get(search.number)
+    record = here.collection.sessions.get(search.id)
     return board_out(here.collection, search, record, here.searches.draft(search))
 
 
