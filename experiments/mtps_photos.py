@@ -15,7 +15,7 @@ import numpy as np
 
 from experiments.photo_features import photo_features, photos
 from experiments.report import Report, run
-from experiments.top_precision_contest import Split, contest, summary
+from experiments.top_precision_contest import METHODS, Split, contest, summary
 from likewise.collection.lines.defaults import SPECS, WEIGHTS
 from likewise.learners.plain import Plain
 from likewise.spaces import Blocks
@@ -61,6 +61,7 @@ def make_split(
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", nargs="+", choices=list(QUERIES), help="only these sets")
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), help="only these methods")
 
 
 if __name__ == "__main__":

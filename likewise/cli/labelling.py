@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from pathlib import PurePosixPath
 from typing import Annotated
 
 import numpy as np
@@ -20,7 +18,6 @@ from likewise.cli.common import (
     printable,
 )
 from likewise.collection.learn.methods import DEFAULT
-from likewise.types import BadInput
 
 
 @plain_errors
@@ -73,24 +70,19 @@ def folders(
 
     Example: likewise judgements folders --queries 10
     """
+    from likewise.collection.learn.folders import SOURCE, class_of, labels_of_folders
+
     rng = np.random.default_rng(seed)
-    written = 0
+    written, named = 0, set()
     with opened(where, data, write=True) as collection:
-        ids = collection.look.view().ids
-        classes: dict[str, list[int]] = defaultdict(list)
-        for item in collection.items.many(ids.tolist()):
-            classes[str(PurePosixPath(item.file).parent)].append(item.id)
-        if len(classes) < 2:
-            raise BadInput("Class folders mean at least two folders with pictures in them.")
-        for name, members in classes.items():
-            others = [i for other, group in classes.items() if other != name for i in group]
-            for query in rng.permutation(members)[:queries].tolist():
-                asked = collection.query(int(query))
-                same = [i for i in rng.permutation(members).tolist() if i != query][: marks // 2]
-                rest = rng.permutation(others)[: marks - len(same)].tolist()
-                for items, relevant in ((same, True), (rest, False)):
-                    written += len(collection.mark(asked, items, relevant, source="folders"))
+        ids = collection.look.view().ids.tolist()
+        paths = [item.file for item in collection.items.many(ids)]
+        for query, same, others in labels_of_folders(paths, queries, marks, rng):
+            named.add(class_of(query))
+            asked = collection.query(query)
+            for items, relevant in ((same, True), (others, False)):
+                written += len(collection.mark(asked, items, relevant, source=SOURCE))
     if as_json:
         emit({"written": written})
     else:
-        typer.echo(f"{written:,} labels from {len(classes):,} folders.")
+        typer.echo(f"{written:,} labels from {len(named):,} folders.")

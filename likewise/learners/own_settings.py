@@ -46,9 +46,19 @@ class TopPrecisionSettings:
     Of several values of C, lam and rank the best is chosen on held-out queries.
     """
 
-    solver: Literal["fast", "exact"] = setting("fast", "fast: stopped early; exact: certified.")
-    C: float | tuple[float, ...] = setting(1e-2, "Weight of a relevant item's loss.", SMALL)
-    lam: float | tuple[float, ...] = setting(1.0, "Weight lambda of the prior, plain.", 0)
+    labels: Literal["marks", "folders"] = setting(
+        "marks", "What is right: what people marked, or the pictures of one's own folder."
+    )
+    solver: Literal["auto", "fast", "exact"] = setting(
+        "auto", "fast: stopped early; exact: certified; auto: exact where that is small."
+    )
+    C: float | tuple[float, ...] = setting((1e-3, 1e-2), "Weight of a relevant item's loss.", SMALL)
+    lam: float | tuple[float, ...] = setting(
+        (1.0, 4.0, 16.0), "Weight lambda of the prior, plain.", 0
+    )
+    loss: float | None = setting(
+        0.01, "Most of precision@1 that may be lost on held-out queries; none: any.", 0
+    )
     rank: int | tuple[int | None, ...] | None = setting(None, "Of W - W0; none: full.", 1)
     diagonal: bool = setting(False, "One weight per dimension instead of a matrix.")
     tol: float = setting(1e-2, "Exact: gap to stop at, as a share of P(W0) - P*.", SMALL)

@@ -21,7 +21,7 @@ from likewise.learners.own_settings import TopPrecisionSettings
 from likewise.learners.plain import Plain
 from likewise.learners.relevance import Task, is_labels, make_task, prepare
 from likewise.learners.settings import check_learner
-from likewise.solvers.top_precision import Dual, mean_top_precision, solve
+from likewise.solvers.top_precision import Dual, mean_top_precision, score_blocks, solve
 from likewise.solvers.top_precision_fast import descend
 from likewise.spaces import Blocks
 from likewise.types import (
@@ -32,6 +32,14 @@ from likewise.types import (
     Surrogate,
     as_matrix,
     as_vector,
+)
+
+SMALL_ENOUGH = 100_000
+"""Queries times items up to which ``solver="auto"`` solves exactly: about a second."""
+NOTHING = "No query has both a relevant and an irrelevant item: this is plain similarity."
+TOO_DEAR = (
+    "Every setting that was tried loses more of precision@1 than may be lost: this is plain "
+    "similarity."
 )
 
 
@@ -151,7 +159,7 @@ class TopPrecisionLearner(BaseEstimator):
         space is the model's; plain cosine of the vectors where not given.
     seed
         Of every draw.
-    solver, C, lam, rank, diagonal, tol, step, epochs, max_queries, held_out
+    solver, C, lam, loss, rank, diagonal, tol, step, epochs, max_queries, held_out
         See :class:`~likewise.learners.own_settings.TopPrecisionSettings`.
 
     Attributes
@@ -165,9 +173,10 @@ class TopPrecisionLearner(BaseEstimator):
         self,
         plain: Plain | None = None,
         *,
-        solver: Literal["fast", "exact"] = "fast",
+        solver: Literal["auto", "fast", "exact"] = "fast",
         C: float | tuple[float, ...] = 1e-2,
         lam: float | tuple[float, ...] = 1.0,
+        loss: float | None = None,
         rank: int | tuple[int | None, ...] | None = None,
         diagonal: bool = False,
         tol: float = 1e-2,
@@ -178,7 +187,7 @@ class TopPrecisionLearner(BaseEstimator):
         seed: int = 0,
     ) -> None:
         self.plain = plain
-        self.solver, self.C, self.lam, self.rank = solver, C, lam, rank
+        self.solver, self.C, self.lam, self.rank, self.loss = solver, C, lam, rank, loss
         self.diagonal, self.tol, self.step, self.epochs = diagonal, tol, step, epochs
         self.max_queries, self.held_out, self.seed = max_queries, held_out, seed
 
@@ -223,13 +232,19 @@ class TopPrecisionLearner(BaseEstimator):
         )
         self.dual_: Dual | None = None
         if not len(task):
-            self._fall_back(space, w0, task, started)
+            self._fall_back(space, w0, task, started, NOTHING)
             return self
+        small = task.relevance.shape[0] * task.relevance.shape[1] <= SMALL_ENOUGH
+        self.solver_ = ("exact" if small else "fast") if self.solver == "auto" else self.solver
         if validation is None:
             train, held = task.split(self.held_out, rng)
         else:
             train, held = task, _validation_task(X, preferences, *validation)
-        model, rank, measures = self._choose(train, held, w0)
+        chosen = self._choose(train, held, w0)
+        if chosen is None:
+            self._fall_back(space, w0, task, started, TOO_DEAR)
+            return self
+        model, rank, measures = chosen
         if validation is None and len(held):
             model = self._fit_one(task, None, w0, model.settings, model.epochs, index, dual)
         self._finish(space, model, rank, task, measures, started)
@@ -243,21 +258,28 @@ class TopPrecisionLearner(BaseEstimator):
 
     def _choose(
         self, train: Task, held: Task, w0: FloatArray
-    ) -> tuple[_Model, int | None, dict[str, float]]:
-        """The settings that do best on held-out queries; the first where there are none."""
+    ) -> tuple[_Model, int | None, dict[str, float]] | None:
+        """The settings that do best on held-out queries; the first where there are none.
+
+        None where all of them lose more precision@1 there than may be lost.
+        """
         best: tuple[_Model, int | None] | None = None
-        value = -1.0
+        plain = first_right(held, w0) if len(held) else 0.0
+        value, first = -1.0, plain
         for lam, cost in product(_several(self.lam), _several(self.C)):
             settings = {"C": float(cost), "lam": float(lam)}
             model = self._fit_one(train, held, w0, settings, None, None, None)
             for rank in _several(self.rank):
-                now = _measure(held, model.cut(rank)) if len(held) else 0.0
-                if best is None or now > value:
-                    best, value = (model, rank), now
-        assert best is not None
-        if not len(held):
-            return *best, {}
-        return *best, {"top_precision": value, "plain_top_precision": _measure(held, w0)}
+                cut = model.cut(rank)
+                now = _measure(held, cut) if len(held) else 0.0
+                right = first_right(held, cut) if len(held) else 0.0
+                dear = self.loss is not None and right < plain - self.loss
+                if not dear and (best is None or now > value):
+                    best, value, first = (model, rank), now, right
+        if best is None or not len(held):
+            return None if best is None else (*best, {})
+        measures = {"top_precision": value, "plain_top_precision": _measure(held, w0)}
+        return *best, {**measures, "p1": first, "plain_p1": plain}
 
     def _fit_one(
         self,
@@ -272,7 +294,7 @@ class TopPrecisionLearner(BaseEstimator):
         prior = settings["lam"] * w0
         matrix = prior if self.diagonal else np.diag(prior)
         data = (task.queries, task.items, task.relevance)
-        if self.solver == "exact":
+        if self.solver_ == "exact":
             find = task.finder(index) if index is not None else None
             fit = solve(
                 *data, cost=settings["C"], prior=matrix, diagonal=self.diagonal,
@@ -301,13 +323,13 @@ class TopPrecisionLearner(BaseEstimator):
         weights, factors = model.weights, None
         if rank is not None:
             weights, factors = model.prior, low_rank(model.weights, model.prior, rank)
-        self.similarity_ = TopPrecision(space, weights, factors, self.solver)
-        settings = {**model.settings, "rank": rank, "solver": self.solver}
+        self.similarity_ = TopPrecision(space, weights, factors, self.solver_)
+        settings = {**model.settings, "rank": rank, "solver": self.solver_}
         if model.epochs is not None:
             settings["epochs"] = model.epochs
-        exact = self.solver == "exact"
+        exact = self.solver_ == "exact"
         self.report_ = FitReport(
-            method=f"top precision ({self.solver})",
+            method=f"top precision ({self.solver_})",
             preferences=task.preferences,
             queries=task.asked,
             covered=len(task) / task.asked,
@@ -320,12 +342,13 @@ class TopPrecisionLearner(BaseEstimator):
             notes=task.notes,
         )
 
-    def _fall_back(self, space: Blocks, w0: FloatArray, task: Task, started: float) -> None:
-        note = "No query has both a relevant and an irrelevant item: this is plain similarity."
+    def _fall_back(
+        self, space: Blocks, w0: FloatArray, task: Task, started: float, note: str
+    ) -> None:
         self.similarity_ = TopPrecision(space, w0, None, "plain")
         self.report_ = FitReport(
             method=f"top precision ({self.solver})",
-            preferences=0,
+            preferences=task.preferences if len(task) else 0,
             queries=task.asked,
             covered=0.0,
             seconds=time.perf_counter() - started,
@@ -339,6 +362,17 @@ def _several(value: Any) -> tuple[Any, ...]:
 
 def _measure(held: Task, weights: FloatArray) -> float:
     return mean_top_precision(held.queries, held.items, held.pairs, weights)
+
+
+def first_right(held: Task, weights: FloatArray) -> float:
+    """Share of queries whose first item is relevant, items of unknown relevance left out."""
+    start, item, out_start, out_item = held.pairs
+    right = 0
+    for part, scores in score_blocks(held.queries, held.items, weights):
+        for row, i in enumerate(range(part.start, part.stop)):
+            scores[row, out_item[out_start[i] : out_start[i + 1]]] = -np.inf
+            right += int(scores[row].argmax() in item[start[i] : start[i + 1]])
+    return right / len(held)
 
 
 def _validation_task(items: Any, y: Any, queries: Any, truth: Any) -> Task:

@@ -246,16 +246,23 @@ def test_bad_marks_are_learned_from_and_checked_all_the_same(case, school, tmp_p
         assert end.done >= 12 or end.active or end.item is None
 
 
-def test_class_folders_are_judged_by_all_that_they_say(tmp_path):
-    """Folders know everything: no check is needed, and looks are counted all the same."""
+@pytest.fixture(scope="module")
+def in_folders(tmp_path_factory):
+    """Drawn pictures, one folder per motif."""
     drawn = swatches(150, size=64, seed=4)
-    for place, (name, motif) in enumerate(zip(drawn.names, drawn.truth["motif"].tolist())):
-        target = tmp_path / "pictures" / str(motif)
+    place = tmp_path_factory.mktemp("folders") / "pictures"
+    for at, (name, motif) in enumerate(zip(drawn.names, drawn.truth["motif"].tolist())):
+        target = place / str(motif)
         target.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(drawn[place]).save(target / name)
-    folder = str(tmp_path / "pictures")
-    with likewise.open(folder, create=True) as collection:
+        Image.fromarray(drawn[at]).save(target / name)
+    with likewise.open(place, create=True) as collection:
         collection.index(features=("colour", "texture"), processes=1)
+    return place
+
+
+def test_class_folders_are_judged_by_all_that_they_say(in_folders, tmp_path):
+    """Folders know everything: no check is needed, and looks are counted all the same."""
+    folder = str(shutil.copytree(in_folders, tmp_path / "pictures"))
     CliRunner().invoke(app, ["judgements", "folders", "--collection", folder, "--queries", "8"])
     with likewise.open(folder, write=True) as collection:
         model = collection.learn()
@@ -267,6 +274,36 @@ def test_class_folders_are_judged_by_all_that_they_say(tmp_path):
         if not guard["passed"]:
             again = collection.learn(name="again")
             assert again.card["guard"]["plain"]["size"] == 0
+
+
+def test_top_precision_learns_from_folders_without_a_mark(in_folders, tmp_path):
+    """All pictures of a folder are right for each of them; nothing is written into the log."""
+    folder = str(shutil.copytree(in_folders, tmp_path / "pictures"))
+    learn = ["learn", "top-precision", "--collection", folder, "--set", "labels=folders"]
+    told = CliRunner().invoke(app, [*learn, "--set", "lam=0.1,4", "--no-activate", "--json"])
+    assert told.exit_code == 0, told.output
+    with likewise.open(folder, write=True) as collection:
+        assert len(collection.log) == 0
+        (model,) = collection.models.all()
+        card = model.card
+        assert card["settings"]["labels"] == "folders"
+        assert card["guard"]["by"] == "truth"
+        held = card["report"]["held_out"]
+        assert held["top_precision"] > held["plain_top_precision"]
+        assert held["p1"] >= held["plain_p1"] - 0.01
+        # The relevant items of a query are all others of its folder, and it is unknown to itself.
+        size = {}
+        for item in collection.items.many(collection.look.view().ids.tolist()):
+            size[item.file.split("/")[0]] = size.get(item.file.split("/")[0], 0) + 1
+        per_query = {(n - 1) * (150 - n) for n in size.values()}
+        assert card["report"]["preferences"] >= min(per_query) * card["report"]["queries"]
+        with pytest.raises(BadInput, match="one of marks, folders"):
+            collection.learn("top-precision", settings={"labels": "names"})
+
+
+def test_one_folder_is_no_class(collection):
+    with pytest.raises(BadInput, match="at least two folders"):
+        collection.learn("top-precision", settings={"labels": "folders"})
 
 
 def test_queries_are_complete_where_every_picture_is_labelled(collection):

@@ -10,7 +10,13 @@ from sklearn.model_selection import GridSearchCV
 
 from likewise.index.flat import FlatIndex
 from likewise.learners.plain import Plain
-from likewise.learners.top_precision import TopPrecision, TopPrecisionLearner, low_rank
+from likewise.learners.relevance import make_task
+from likewise.learners.top_precision import (
+    TopPrecision,
+    TopPrecisionLearner,
+    first_right,
+    low_rank,
+)
 from likewise.spaces import Blocks
 from likewise.types import BadInput, Preferences
 
@@ -135,7 +141,7 @@ def test_bad_input_is_refused_with_what_to_do():
             "other features",
             lambda: TopPrecisionLearner(Plain(Blocks.identity({"a": 3}))).fit(x, labels),
         ),
-        ("one of fast, exact", lambda: TopPrecisionLearner(solver="slow").fit(x, labels)),
+        ("one of auto, fast, exact", lambda: TopPrecisionLearner(solver="slow").fit(x, labels)),
         ("C is a number above 0", lambda: TopPrecisionLearner(C=0).fit(x, labels)),
         ("rank", lambda: TopPrecisionLearner(rank=0).fit(x, labels)),
         ("rank", lambda: TopPrecisionLearner(rank=2, diagonal=True).fit(x, labels)),
@@ -164,6 +170,39 @@ def test_settings_are_chosen_on_held_out_queries(solver):
     assert learner.report_.held_out["top_precision"] >= best - 1e-12
     assert chosen["rank"] in (1, None)
     assert (chosen["C"], chosen["lam"]) in {(c, l) for _, c, l in values}
+
+
+def test_precision_at_one_may_be_lost_only_so_far():
+    """Where every setting loses more, the answer is plain similarity and says so."""
+    x, labels = labelled(seed=3)
+    x[:, 4:] *= 0.1  # plain similarity is right already, and labels at random mislead
+    wrong = np.random.default_rng(0).permutation(labels[:160])
+    judged = x[160:], (labels[160:, None] == labels[None, :160]).astype(int)
+
+    def fitted(**settings):
+        return TopPrecisionLearner(epochs=3, **settings).fit(x[:160], wrong, validation=judged)
+
+    free = fitted(lam=0.0)
+    assert free.report_.held_out["p1"] < free.report_.held_out["plain_p1"]
+    bound = fitted(lam=0.0, loss=0.0)
+    assert "precision@1" in bound.report_.notes[0]
+    np.testing.assert_array_equal(bound.similarity_.weights, np.ones(x.shape[1]))
+    assert fitted(lam=(0.0, 1e6), loss=0.0).report_.settings["lam"] == 1e6
+
+
+def test_first_right_leaves_unknown_items_out():
+    x = np.eye(3)
+    relevance = np.array([[-1, 1, 0], [1, -1, 0], [0, 1, -1]])
+    task = make_task(x, relevance, x)
+    by_hand = np.array([[9.0, 2, 1], [1, 9, 2], [1, 2, 9]])  # scores of items 0, 1, 2
+    assert first_right(task, by_hand) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(("items", "solver"), [(40, "exact"), (3000, "fast")])
+def test_small_tasks_are_solved_exactly(items, solver):
+    x, labels = labelled(m=items)
+    learner = TopPrecisionLearner(solver="auto", epochs=1, max_queries=40).fit(x, labels)
+    assert learner.similarity_.made_by == learner.report_.settings["solver"] == solver
 
 
 def test_given_validation_queries_choose():

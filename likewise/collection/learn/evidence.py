@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,7 @@ class Marks:
     lost_queries: int
 
     @classmethod
-    def gather(cls, sources: Sources, judgements: Iterable[Judgement] | None = None) -> Marks:
+    def gather(cls, sources: Sources, judgements: Iterable[Judgement] | None = None) -> Self:
         """Picture queries of the log, or of some judgements, with all that they speak of."""
         ids, items = sources.view.all_rows()
         said = sources.store.judgements if judgements is None else judgements
@@ -220,13 +220,14 @@ class MarksAndOthers(Marks):
         judged, report = super().preferences(keep)
         rng = np.random.default_rng(self.sources.seed)
         query, better, worse = [], [], []
+        own = {q: self.rows.get(ref.value, -1) for ref, q in self.refs.items()}
         for q, marks in enumerate(self.labels):
             good = [row for row, value in marks.items() if value > 0]
             if not good or (keep is not None and not keep[q]):
                 continue
             count = max(8, int((judged.query == q).sum()))
             drawn = rng.integers(0, len(self.ids), count)
-            drawn = drawn[~np.isin(drawn, good)]
+            drawn = drawn[~np.isin(drawn, [*good, own[q]])]
             query += [q] * len(drawn)
             better += rng.choice(good, len(drawn)).tolist()
             worse += drawn.tolist()

@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from likewise.collection.learn.evidence import Marks, served
+from likewise.collection.learn.folders import SOURCE as FOLDERS
+from likewise.collection.learn.folders import class_of
 from likewise.collection.lines.line import View
 from likewise.evaluation import Comparison, Run, compare, judged_average_precision, measure, rank
 from likewise.evaluation.guard import (
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from likewise.collection.learn.texts import Texts
 
 Truth = Mapping[str, Mapping[str, float]]
-FOLDERS = "folders"
-"""Source of judgements that say: the pictures of this folder are alike."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ def _complete(evidence: Marks) -> dict[int, set[int]]:
     sources: dict[QueryRef, set[str]] = {}
     for judgement in evidence.log.of_kind("label"):
         sources.setdefault(judgement.query, set()).add(judgement.source)
-    folder = {row: str(PurePosixPath(path).parent) for path, row in evidence.rows.items()}
+    folder = {row: class_of(path) for path, row in evidence.rows.items()}
     found: dict[int, set[int]] = {}
     for ref, q in evidence.refs.items():
         own, labels = (

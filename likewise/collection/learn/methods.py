@@ -110,11 +110,12 @@ OWN = (
     ),
     Method(
         "top-precision",
-        "What comes first, from marks",
+        "What comes first, from marks or folders",
         "Learns one matrix for all queries that brings right pictures to the very top; needs many "
-        "marks.",
+        "marks, or folders that each hold one kind of picture (labels=folders).",
         "likewise.learners.top_precision:TopPrecisionLearner",
         own.TopPrecisionSettings,
+        evidence="likewise.collection.learn.folders:MarksOrFolders",
     ),
     Method(
         "ranked-cca",
