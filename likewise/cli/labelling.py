@@ -19,6 +19,7 @@ from likewise.cli.common import (
     plain_errors,
     printable,
 )
+from likewise.cli.judging import app
 from likewise.collection.learn.methods import DEFAULT
 from likewise.types import BadInput
 
@@ -60,6 +61,7 @@ def label(
         typer.echo(f"{len(done)} marks written; learn from them with: likewise learn {DEFAULT}")
 
 
+@app.command("folders")
 @plain_errors
 def folders(
     queries: Annotated[int, typer.Option(help="Reference queries of each folder.")] = 5,
