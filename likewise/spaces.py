@@ -25,8 +25,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
 
+from likewise.later import linalg, sparse
 from likewise.solvers.smoothing import Smoothing
 from likewise.types import BadInput, FloatArray, Registry, Surrogate, as_matrix
 

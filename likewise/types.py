@@ -10,17 +10,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from likewise.filters import Among
+from likewise.later import sparse
 
 FloatArray = NDArray[np.floating[Any]]
 IdArray = NDArray[np.int64]
-Codes = FloatArray | sparse.csr_array
+Codes: TypeAlias = "FloatArray | sparse.csr_array"
 """Encoded items, one row an item: a dense matrix or a sparse one."""
 
 
@@ -166,6 +166,8 @@ class Hits(NamedTuple):
 
 JudgementKind = Literal["label", "click", "ordering"]
 QueryKind = Literal["item", "upload", "text"]
+DATA_FOLDER = ".likewise"
+"""Where a folder of pictures keeps what is known of it."""
 LOOK, OBJECTS = "look", "objects"
 """The lines that can be searched: how pictures look, and which objects they show."""
 

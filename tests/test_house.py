@@ -14,7 +14,7 @@ import likewise
 
 PACKAGE = Path(__file__).resolve().parent.parent / "likewise"
 ROOMS = [
-    {"filters"},
+    {"filters", "later"},
     {"types", "solvers"},
     {"spaces", "open_files"},
     {"files"},
@@ -170,7 +170,28 @@ def test_a_search_starts_without_what_only_other_work_needs(tmp_path):
     loaded = set(done.stderr.split())
     assert "likewise" in loaded, done.stderr
     late = {"cv2", "fastapi", "matplotlib", "onnxruntime", "pandas", "pyarrow", "sklearn"}
-    assert not loaded & late
+    assert not loaded & (late | {"PIL", "joblib", "numba", "rich", "scipy", "snowballstemmer"})
+
+
+def test_help_comes_without_the_collection():
+    program = (
+        "import sys\n"
+        "from likewise.cli import app\n"
+        "try:\n"
+        "    app(['--help'])\n"
+        "finally:\n"
+        "    print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PACKAGE.parent, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert "duplicates" in done.stdout
+    loaded = set(done.stderr.split())
+    libraries = {"PIL", "faiss", "numba", "pydantic", "rich", "scipy", "sklearn"}
+    ours = {"likewise.store", "likewise.collection.collection", "likewise.collection.search"}
+    assert "likewise.cli.pictures" in loaded
+    assert not loaded & (libraries | ours)
 
 
 def trees(*rooms: str) -> list[tuple[Path, ast.AST]]:

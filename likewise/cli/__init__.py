@@ -1,17 +1,98 @@
-"""The command line: one verb is one call of a collection."""
+"""The command line: one verb is one call of a collection.
+
+A command is built when it is asked for: to read the settings of all of them takes longer than
+most of them run.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import likewise
-from likewise.cli import judging, labelling, modelling, pictures, serving, sessions, upkeep
 from likewise.open_files import raise_limit
+
+PLACES = {
+    "index": "likewise.cli.pictures:index",
+    "search": "likewise.cli.pictures:search",
+    "suggest": "likewise.cli.pictures:suggest",
+    "mark": "likewise.cli.judging:mark",
+    "label": "likewise.cli.labelling:label",
+    "learn": "likewise.cli.modelling:learn",
+    "methods": "likewise.cli.modelling:methods",
+    "evaluate": "likewise.cli.modelling:evaluate",
+    "problems": "likewise.cli.pictures:problems",
+    "duplicates": "likewise.cli.pictures:duplicates",
+    "neighbours": "likewise.cli.pictures:neighbours",
+    "add": "likewise.cli.upkeep:add",
+    "status": "likewise.cli.upkeep:status",
+    "forget": "likewise.cli.upkeep:forget",
+    "verify": "likewise.cli.upkeep:verify",
+    "backup": "likewise.cli.upkeep:backup",
+    "restore": "likewise.cli.upkeep:restore",
+    "doctor": "likewise.cli.upkeep:doctor",
+    "open": "likewise.cli.serving:open_",
+    "serve": "likewise.cli.serving:serve",
+    "demo": "likewise.cli.serving:demo",
+    "judgements": "likewise.cli.labelling:app",
+    "models": "likewise.cli.modelling:models_app",
+    "session": "likewise.cli.sessions:app",
+}
+
+
+def found(name: str) -> Any:
+    """The function of a command, or the group of commands, of this name."""
+    module, _, attribute = PLACES[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+class Commands(Mapping[str, Any]):
+    """Every command by name, built when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        verb = found(name)
+        if not isinstance(verb, typer.Typer):
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            alone.command(name)(verb)
+            verb = alone
+        verb.rich_markup_mode, verb._add_completion = None, False
+        built = typer.main.get_command(verb)
+        built.name = name
+        return built
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+class Verbs(TyperGroup):
+    """The commands of likewise; its help says the first sentence of each."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": None})
+        self.commands: Any = Commands()
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Names and first sentences, without building what is not run."""
+        rows = []
+        for name in PLACES:
+            verb = found(name)
+            text = verb.info.help if isinstance(verb, typer.Typer) else verb.__doc__
+            rows.append((name, " ".join(str(text).partition("\n\n")[0].split())))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
 
 app = typer.Typer(
     name="likewise",
+    cls=Verbs,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -35,37 +116,8 @@ def root(
     """Image search that learns what you mean by similar."""
 
 
-for command in (
-    pictures.index,
-    pictures.search,
-    pictures.suggest,
-    judging.mark,
-    labelling.label,
-    modelling.learn,
-    modelling.methods,
-    modelling.evaluate,
-    pictures.problems,
-    pictures.duplicates,
-    pictures.neighbours,
-    upkeep.add,
-    upkeep.status,
-    upkeep.forget,
-    upkeep.verify,
-    upkeep.backup,
-    upkeep.restore,
-    upkeep.doctor,
-):
-    app.command()(command)
-app.command("open")(serving.open_)
-app.command()(serving.serve)
-app.command()(serving.demo)
-judging.app.command("folders")(labelling.folders)
-app.add_typer(judging.app, name="judgements")
-app.add_typer(modelling.models_app, name="models")
-app.add_typer(sessions.app, name="session")
-
-
 def main() -> None:
     """Entry point of the command ``likewise``."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else every package is looked at
     raise_limit()  # here, so that what a command starts inherits it: servers, workers
     app()

@@ -5,19 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 import likewise
-from likewise.collection import Collection
-from likewise.collection.collection import DATA_FOLDER
 from likewise.open_files import TOO_MANY, too_many
-from likewise.types import Busy, DataProblem, LikewiseError, NotFound, Progress
+from likewise.types import DATA_FOLDER, Busy, DataProblem, LikewiseError, NotFound, Progress
+
+if TYPE_CHECKING:
+    from likewise.collection import Collection
 
 OK, SOME_FAILED, USAGE, DATA = 0, 1, 2, 3
 """Exit codes: all well; some items failed and are listed; wrong usage; a data problem."""
@@ -148,13 +151,15 @@ def progress_bar(title: str, unit: str = "pictures") -> Iterator[Progress]:
 
 
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
-    """Print a small table."""
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
-    for column in columns:
-        shown.add_column(column, overflow="fold")
-    for row in rows:
-        shown.add_row(*[printable(str(cell)) for cell in row])
-    Console().print(shown)
+    """Print a small table; on a terminal a long last column goes on below itself."""
+    cells = [columns, *([printable(str(cell)) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    left = sum(widths[:-1]) + 2 * len(widths[:-1])
+    room = max(24, shutil.get_terminal_size().columns - left) if sys.stdout.isatty() else 10**6
+    if title:
+        typer.echo(title)
+    for *first, last in cells:
+        for at, part in enumerate(textwrap.wrap(last, room) or [""]):
+            shown = first if at == 0 else [""] * len(first)
+            row = [cell.ljust(width) for cell, width in zip(shown, widths)]
+            typer.echo("  ".join([*row, part]).rstrip())

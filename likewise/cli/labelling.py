@@ -17,6 +17,7 @@ from likewise.cli.common import (
     plain_errors,
     printable,
 )
+from likewise.cli.judging import app
 from likewise.collection.learn.methods import DEFAULT
 
 
@@ -57,6 +58,7 @@ def label(
         typer.echo(f"{len(done)} marks written; learn from them with: likewise learn {DEFAULT}")
 
 
+@app.command("folders")
 @plain_errors
 def folders(
     queries: Annotated[int, typer.Option(help="Reference queries of each folder.")] = 5,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,12 +19,12 @@ from likewise.cli.common import (
     printable,
     table,
 )
-from likewise.collection import Collection, Model
 from likewise.collection.learn.methods import METHODS, SLOTS
-from likewise.collection.learn.models import as_json as model_json
-from likewise.collection.learn.models import task_of
 from likewise.learners.settings import from_text, settings_of
 from likewise.types import BadInput
+
+if TYPE_CHECKING:
+    from likewise.collection import Collection, Model
 
 models_app = typer.Typer(no_args_is_help=True, help="List, compare and switch models.")
 
@@ -64,13 +64,13 @@ def learn(
         )
         active = set(collection.models.all_active().values())
     if as_json:
-        emit(model_json(model, active))
+        emit(METHODS.as_json(model, active))
         return
     show_card(model)
     if model.card["guard"].get("by") == "check" and model.id not in active:
         typer.echo(f"A short check decides: likewise models check {model.id}")
     if model.id in active:
-        task = task_of(model)
+        task = METHODS.task(model.card)
         back = "likewise models rollback" + f" --task {task}" * (task != "look")
         typer.echo(f"Model {model.id} is active for {task}; take it back: {back}")
 
@@ -163,11 +163,11 @@ def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> No
         models, tasks = collection.models.all(), collection.models.all_active()
     active = set(tasks.values())
     if as_json:
-        emit([model_json(m, active) for m in models])
+        emit([METHODS.as_json(m, active) for m in models])
         return
     rows = [
         ["*" if m.id in active else "", m.id, m.name,
-         task_of(m), (m.card.get("guard") or {}).get("sentence", "")]
+         METHODS.task(m.card), (m.card.get("guard") or {}).get("sentence", "")]
         for m in models
     ]  # fmt: skip
     table("", ["", "", "name", "for", "guard"], rows)
@@ -202,7 +202,7 @@ def show(
 
         plot_word_table(found.card["table"], plot)
     if as_json:
-        emit(model_json(found, active))
+        emit(METHODS.as_json(found, active))
     else:
         show_card(found)
 
@@ -274,7 +274,7 @@ def activate(
     """
     with opened(where, data, write=True) as collection:
         collection.models.activate(model, force=force, task=task)
-        now = task if model == "plain" else task_of(collection.models.get(model))
+        now = task if model == "plain" else METHODS.task(collection.models.get(model).card)
         _say_active(collection.models.active(now), now, as_json)
 
 
@@ -344,7 +344,7 @@ def import_(
     with opened(where, data, write=True) as collection:
         model = collection.models.read(source)
     if as_json:
-        emit(model_json(model))
+        emit(METHODS.as_json(model))
     else:
         typer.echo(f"Read model {model.id}, {model.name}; activate it to use it.")
 
@@ -369,7 +369,7 @@ def evaluate(
     Example: likewise evaluate 2 3 --judgements test.csv --plot models.png
     """
     with opened(where, data) as collection:
-        ranks = [m for m in collection.models.all() if task_of(m) != "objects"]
+        ranks = [m for m in collection.models.all() if METHODS.task(m.card) != "objects"]
         chosen = models or [str(m.id) for m in ranks]
         given = None
         if judgements is not None:

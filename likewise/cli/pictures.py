@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,10 +24,12 @@ from likewise.cli.common import (
     progress_bar,
     table,
 )
-from likewise.collection import Answer, Collection, Filter
-from likewise.collection.foresight import foreseen
-from likewise.collection.options import Crop
+from likewise.filters import Filter
 from likewise.types import LOOK, BadInput, Busy
+
+if TYPE_CHECKING:
+    from likewise.collection import Answer, Collection
+    from likewise.collection.options import Crop
 
 
 @plain_errors
@@ -85,6 +87,8 @@ def index(
     """
     wanted = [name.strip() for name in features.split(",") if name.strip()] or None
     if dry_run:
+        from likewise.collection.foresight import foreseen
+
         forecast = foreseen(folder, data, wanted, processes=1 if quiet else processes)
         emit(asdict(forecast)) if as_json else typer.echo(f"{forecast.sentence}.")
         return

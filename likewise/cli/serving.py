@@ -7,15 +7,16 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import likewise
 from likewise.cli.common import AsJson, Data, Quiet, Where, emit, opened, plain_errors
-from likewise.collection import Collection
-from likewise.datasets import photographs
 from likewise.files import remove_file, write_file
+
+if TYPE_CHECKING:
+    from likewise.collection import Collection
 
 Host = Annotated[str, typer.Option(help="Where to listen; other machines need a password.")]
 Port = Annotated[
@@ -99,6 +100,8 @@ def demo(
 
     Example: likewise demo
     """
+    from likewise.datasets import photographs
+
     folder.mkdir(parents=True, exist_ok=True)
     drawn = swatches or not photographs.are_here() or any(folder.glob("swatch-*"))
     payload = {"swatches": drawn, "count": count, **_blocks(features)}

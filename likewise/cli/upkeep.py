@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from likewise import collection as kept
 from likewise.cli.common import (
     DATA,
     SOME_FAILED,
@@ -23,14 +24,9 @@ from likewise.cli.common import (
     progress_bar,
     table,
 )
-from likewise.collection import Fact
-from likewise.collection import backup as backup_
-from likewise.collection import doctor as doctor_
-from likewise.collection import restore as restore_
-from likewise.collection import verify as verify_
-from likewise.collection.collection import DATA_FOLDER
 from likewise.collection.learn.methods import METHODS
 from likewise.intake import confine
+from likewise.types import DATA_FOLDER
 
 
 def _data(where: Path | None, data: Path | None) -> Path:
@@ -119,7 +115,7 @@ def verify(where: Where = None, data: Data = None, as_json: AsJson = False) -> N
 
     Example: likewise verify
     """
-    found = verify_(_data(where, data))
+    found = kept.verify(_data(where, data))
     if as_json:
         emit([asdict(f) for f in found])
     else:
@@ -142,7 +138,7 @@ def backup(
 
     Example: likewise backup /media/disk/likewise-2026-01-01
     """
-    done = backup_(_data(where, data), target)
+    done = kept.backup(_data(where, data), target)
     if as_json:
         emit({"folder": str(done.folder), "files": done.files, "bytes": done.bytes})
     else:
@@ -160,7 +156,7 @@ def restore(
 
     Example: likewise restore /media/disk/likewise-2026-01-01 ~/Pictures
     """
-    done = restore_(source, data if data is not None else folder / DATA_FOLDER)
+    done = kept.restore(source, data if data is not None else folder / DATA_FOLDER)
     if as_json:
         emit({"folder": str(done.folder), "files": done.files, "bytes": done.bytes})
     else:
@@ -174,9 +170,9 @@ def doctor(where: Where = None, data: Data = None, as_json: AsJson = False) -> N
     Example: likewise doctor
     """
     confined = "confined" if confine.is_possible() else "not confined: this needs Linux's seccomp"
-    facts = [*doctor_(_data(where, data)), Fact("children", confined, True)]
+    facts = [*kept.doctor(_data(where, data)), kept.Fact("children", confined, True)]
     facts += [
-        Fact("method", sentence, False, "Update or uninstall that package.")
+        kept.Fact("method", sentence, False, "Update or uninstall that package.")
         for sentence in METHODS.problems
     ]
     if as_json:

@@ -21,22 +21,19 @@ from likewise.collection.teach import Teaching
 from likewise.collection.text import suggestions
 from likewise.collection.whole import duplicates as duplicates_
 from likewise.collection.whole import exporting
-from likewise.collection.whole.layouts import Layouts
 from likewise.index import ENGINES
-from likewise.intake import own_vectors, sidecars
-from likewise.intake.forecast import Forecast
-from likewise.intake.ingest import LOCAL, UNREACHABLE, IngestReport, ingest
-from likewise.intake.rest import describe_rest
+from likewise.intake import LOCAL, UNREACHABLE, own_vectors, sidecars
 from likewise.intake.roots import SETTING as ROOTS
 from likewise.intake.roots import add_root
 from likewise.store import Described, Forgotten, Item, Model, Store
-from likewise.types import LOOK, BadInput, NotFound, Progress, QueryRef, check_k
+from likewise.types import DATA_FOLDER, LOOK, BadInput, NotFound, Progress, QueryRef, check_k
 
 if TYPE_CHECKING:
     from likewise.collection.learn.check import Check, Checking
     from likewise.collection.targets import Targets
-
-DATA_FOLDER = ".likewise"
+    from likewise.collection.whole.layouts import Layouts
+    from likewise.intake.forecast import Forecast
+    from likewise.intake.ingest import IngestReport
 
 
 class Collection:
@@ -57,8 +54,6 @@ class Collection:
         List, compare, activate, roll back, export, import.
     look, objects
         What is searched: how pictures look, and which objects they show; by name in ``lines``.
-    layouts
-        Pictures laid out for the eye: a sorted grid of some, a map of all.
     """
 
     def __init__(self, folder: Path, store: Store) -> None:
@@ -71,7 +66,6 @@ class Collection:
         self.lines: dict[str, Line] = {line.name: line for line in (self.look, self.objects)}
         self.models = Modelling(store, self.lines)
         self.teaching = Teaching(store, self.pictures)
-        self.layouts = Layouts(store, self.look, self.thumbnail)
         self._search = Search(store, self.lines, self.models, self.teaching)
 
     # -- opening -----------------------------------------------------------------
@@ -187,6 +181,9 @@ class Collection:
         foreseen
             Told, from the hundredth file on, how long the rest will take and how much room.
         """
+        from likewise.intake.ingest import ingest  # heavy: not for an ordinary search
+        from likewise.intake.rest import describe_rest
+
         if engine is not None:
             if engine not in ENGINES:
                 raise BadInput(f"The engine is one of {', '.join(ENGINES)}, not {engine!r}.")
@@ -297,10 +294,12 @@ class Collection:
             Fields of :class:`~likewise.collection.Options`: ``k``, ``filter``, ``model``,
             ``marks``, ``use``, ``pin``, ``fold``, ``compact``, ``check``.
         """
-        query = self.query(
-            pictures, text, without=without, weights=weights, crop=crop, vector=vector, line=line
-        )
-        return self.ask(query, Options.of(**options))
+        with self._search.one_state(line):
+            query = self.query(
+                pictures, text, without=without, weights=weights, crop=crop, vector=vector,
+                line=line,
+            )  # fmt: skip
+            return self.ask(query, Options.of(**options))
 
     def ask(self, query: Query, options: Options | None = None, **given: Any) -> Answer:
         """Answer a query that :meth:`query` made; options as one value or by name."""
@@ -385,9 +384,16 @@ class Collection:
     @cached_property
     def targets(self) -> Targets:
         """Searches for one picture by arranging others: start, resume, let them teach."""
-        from likewise.collection.targets import Targets  # heavy: not for an ordinary search
+        from likewise.collection.targets import Targets  # heavy, as above
 
         return Targets(self)
+
+    @cached_property
+    def layouts(self) -> Layouts:
+        """Pictures laid out for the eye: a sorted grid of some, a map of all."""
+        from likewise.collection.whole.layouts import Layouts
+
+        return Layouts(self.store, self.look, self.thumbnail)
 
     # -- learning ----------------------------------------------------------------
 

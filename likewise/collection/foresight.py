@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.collection.collection import DATA_FOLDER, Collection
+from likewise.collection.collection import Collection
 from likewise.collection.lines.defaults import FEATURES
 from likewise.collection.lines.visual_words import NAME as VISUAL_WORDS
+from likewise.intake import LOCAL
 from likewise.intake.forecast import SAMPLE, Forecast, kept_bytes
-from likewise.intake.ingest import LOCAL
 from likewise.intake.roots import other_roots
 from likewise.intake.scanning import scan
 from likewise.intake.workers import Task, describe
 from likewise.store import Seen
-from likewise.types import NotFound
+from likewise.types import DATA_FOLDER, NotFound
 
 
 def foreseen(

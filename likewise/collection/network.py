@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from likewise.collection.lines.defaults import FEATURES, NETWORK
 from likewise.features import BOTH, block_of, named, network_of
-from likewise.intake.ingest import IngestReport
-from likewise.intake.rest import describe_rest
 from likewise.store import Store
 from likewise.types import BadInput
+
+if TYPE_CHECKING:
+    from likewise.intake.ingest import IngestReport
 
 NEXT = "features_next"
 """Setting: blocks of the network that was chosen and has not yet described every picture."""
@@ -68,6 +69,8 @@ def change(store: Store, folder: Path, report: IngestReport, **how: Any) -> bool
     if not wanted or wanted == known:
         return True
     blocks = [name for name in wanted if name not in known]
+    from likewise.intake.rest import describe_rest
+
     if not describe_rest(store, folder, blocks, **how):
         return False
     lacking = set(store.segments.missing(blocks[0]).tolist()) & set(store.items.contents().values())

@@ -8,15 +8,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from likewise.collection.options import Crop
-from likewise.intake.decoding import Unreadable
-from likewise.intake.workers import Describer, Task, read_file
 from likewise.store import Store, as_file, printable
 from likewise.types import BadInput, FloatArray, NotFound, QueryRef
+
+if TYPE_CHECKING:
+    from likewise.intake.workers import Describer, Task
 
 KEPT = 256
 """Query pictures whose features, and uploads whose bytes, stay in memory."""
@@ -52,6 +53,9 @@ class QueryPictures:
                 "" if path.suffix or len(path.parts) > 1 else "; search for words as text (--text)"
             )
             raise NotFound(f"There is no item and no file {name!r}{words}.")
+        from likewise.intake.decoding import Unreadable  # heavy: not for a search by an item
+        from likewise.intake.workers import read_file
+
         try:
             return self._upload(read_file(os.fsencode(path)), crop)
         except Unreadable as error:
@@ -84,6 +88,8 @@ class QueryPictures:
     def features(self, ref: QueryRef, names: tuple[str, ...]) -> Mapping[str, FloatArray]:
         """Raw features of a query picture, decoded anew by a child unless it was a moment ago."""
         content = self._store.items.find(ref.value).content if ref.kind == "item" else None
+        from likewise.intake.workers import Describer
+
         key = names, ref, content  # another picture may have the name by now
         with self._lock:
             if key in self._features:
@@ -101,6 +107,8 @@ class QueryPictures:
         return outcome.features
 
     def _task(self, ref: QueryRef) -> Task:
+        from likewise.intake.workers import Task
+
         if ref.kind == "item":
             path = os.path.join(self._folder, self._store.items.find(ref.value).path)
             return Task(1, path, crop=ref.crop)

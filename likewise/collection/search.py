@@ -6,8 +6,9 @@ explaining and the choice of candidates all begin there.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ FUSION = 60.0
 """The constant of reciprocal rank fusion: how little the very first places weigh."""
 MANY_MARKS = 5
 """So many marks of a query say more of pictures as they are than of smoothed ones."""
+TRIES = 3
+"""States that are tried before a search reads from several."""
 PICTURE, TAUGHT, MARKS, USED, TEXT = "picture", "taught", "marks", "used", "text"
 SHOWN = 10
 """First results that stand for a query of words when earlier teaching near it is looked for."""
@@ -54,6 +57,8 @@ class Understood:
         What a reader made of the text, or None.
     crossed
         Items that were marked as not meant by words alone: they leave the list.
+    rows
+        What similarities take of the query's pictures, each with its weight.
     """
 
     query: Query
@@ -65,6 +70,7 @@ class Understood:
     marks: int
     read: Read | None
     crossed: tuple[int, ...] = ()
+    rows: tuple[tuple[Any, float], ...] = ()
 
     @property
     def surrogate(self) -> Surrogate | None:
@@ -107,6 +113,20 @@ class Search:
         self._store, self._lines = store, lines
         self._models, self._teaching = models, teaching
 
+    @contextlib.contextmanager
+    def one_state(self, line: str) -> Iterator[None]:
+        """Let all that is read in the block be of one state, which the line's view is of.
+
+        A view is made outside of it: where a file of an old state has gone, the next is read.
+        """
+        for _ in range(TRIES):
+            with self._store.snapshot():
+                if line not in self._lines or self._lines[line].is_current():
+                    yield
+                    return
+            self._lines[line].refresh()
+        yield  # the writer is always ahead
+
     def understand(self, query: Query, options: Options) -> Understood:
         """The surrogate of a query: its pictures, what was taught, its marks, its text."""
         line = self._line(query)
@@ -141,7 +161,9 @@ class Search:
         count = len(marks) if any(name == MARKS for name, _ in stages) else 0
         crossed = [item for item, value in marks.items() if value < 0]
         out = () if query.has_pictures else tuple(crossed)
-        return Understood(query, line, view, similarity, model, tuple(stages), count, text, out)
+        return Understood(
+            query, line, view, similarity, model, tuple(stages), count, text, out, tuple(rows)
+        )
 
     def _line(self, query: Query) -> Line:
         if query.line not in self._lines:
@@ -171,6 +193,10 @@ class Search:
 
     def answer(self, query: Query, options: Options) -> Answer:
         """Search by every kind of evidence the query has, and join what was found."""
+        with self.one_state(query.line):
+            return self._answer(query, options)
+
+    def _answer(self, query: Query, options: Options) -> Answer:
         started = time.perf_counter()
         asked = self.understand(query, options)
         own = self._ids(query.own_items)
@@ -183,7 +209,8 @@ class Search:
         if options.check:
             results = asked.line.checked(query, results, options.check)
         if options.fold:
-            results = duplicates.folded(results, self._lines["look"].view().bare)
+            look = asked.view if query.line == LOOK else self._lines[LOOK].view()
+            results = duplicates.folded(results, look.bare)
         notes = asked.line.notes(query, asked.view)
         if asked.read is not None and asked.read.note:
             notes.append(asked.read.note)
@@ -204,9 +231,7 @@ class Search:
         query, view, offers = asked.query, asked.view, self._teaching.offers
         if query.line != LOOK or not view.space:
             return offers.used(query.line, options.use)
-        rows = [view.query(e.ref) * e.weight for e in query.examples]
-        if query.vector is not None:
-            rows.append(asked.line.vector(query.vector, view))
+        rows = [row * weight for row, weight in asked.rows]
         if not rows:
             first = [item for item in hits.ids[:SHOWN].tolist() if view.holds(item)]
             rows = list(view.rows(first)) if first else []
@@ -425,5 +450,5 @@ def _is_silent(surrogate: Surrogate) -> bool:
 def _without(hits: Hits, out: Sequence[int]) -> Hits:
     if not out:
         return hits
-    keep = ~np.isin(hits.ids, list(out))
+    keep = np.array([item not in out for item in hits.ids.tolist()], bool)
     return Hits(hits.ids[keep], hits.scores[keep])

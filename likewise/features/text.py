@@ -18,10 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import snowballstemmer
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise.later import snowballstemmer, sparse
 from likewise.types import BadInput, DataProblem
 
 SIZE = 50_000

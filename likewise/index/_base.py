@@ -14,11 +14,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from likewise.index._checks import BLOCK_BYTES
 from likewise.index._files import SavedFolder, Writer, array_writer, write_folder
-from likewise.index._kernels import look_over, name_hits
+from likewise.later import sparse
 from likewise.types import (
     BadInput,
     FloatArray,
@@ -29,9 +28,6 @@ from likewise.types import (
     as_vector,
     check_k,
 )
-
-# Up to so many hits a nearly sorted row is put right by insertion.
-_FEW = 1024
 
 
 class Asked(NamedTuple):
@@ -245,15 +241,11 @@ class BaseIndex(ABC):
             return [Hits(np.empty(0, np.int64), np.empty(0)) for _ in surrogates]
         best = self._best_of_some if asked.silent else self._best
         places, found = best(asked, k, rows)
-        if k <= _FEW:
-            ids, scores = name_hits(places, found, self._ids, offsets)
-        else:
-            ids, scores = self._ids[places], found.astype(np.float64)
+        ids, scores = self._ids[places], found.astype(np.float64)
+        if not (scores[:, 1:] < scores[:, :-1]).all():  # ties, or not in order
             order = np.lexsort((ids, -scores))
             ids, scores = (np.take_along_axis(a, order, axis=1) for a in (ids, scores))
-            scores += offsets[:, None]
-        if len(ids) == 1:
-            return [Hits(ids[0], scores[0])]
+        scores += offsets[:, None]
         return [Hits(i, s) for i, s in zip(ids, scores)]
 
     def _best_of_some(
@@ -279,10 +271,7 @@ class BaseIndex(ABC):
             if one.side:
                 side[at] = self._coefficients(one.side)
         matrix = vectors[0][None, :] if len(vectors) == 1 else np.array(vectors)
-        finite, fits, silent = look_over(matrix, side, offsets)
-        if not finite:
-            raise not_finite()
-        return Asked(matrix, side, fits, silent), offsets
+        return Asked(matrix, side, *_looked_over(matrix, side, offsets)), offsets
 
     def _check_kind(self, one: Any) -> None:
         """Refuse what is no surrogate, or one of another space."""
@@ -351,6 +340,20 @@ class BaseIndex(ABC):
         ids = self._ids[rows]
         first: IdArray = rows[np.argsort(ids, kind="stable")[:k]]
         return first
+
+
+def _looked_over(
+    vectors: FloatArray, side: NDArray[np.float64], offsets: NDArray[np.float64]
+) -> tuple[bool, int]:
+    """Whether float32 holds the vectors well, and how many rows are zero; all must be finite."""
+    peaks = np.abs(vectors).max(axis=1)
+    if not (np.isfinite(peaks).all() and np.isfinite(offsets).all()):
+        raise not_finite()
+    if peaks.min(initial=1.0) > 1e-15 and peaks.max(initial=1.0) < 1e15:
+        return True, 0
+    loud = peaks > 0
+    fits = bool(((peaks[loud] > 1e-15) & (peaks[loud] < 1e15)).all())
+    return fits, int((~loud & ~side.any(axis=1)).sum())
 
 
 def not_finite() -> BadInput:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise.later import sparse
 from likewise.types import BadInput, FloatArray, IdArray, as_matrix, as_vector
 
 BLOCK_BYTES = 64 << 20
@@ -93,6 +93,13 @@ def _unique_ids(ids: Any, n: int) -> IdArray:
     if len(twice):
         raise BadInput(f"The id {rising[twice[0]]} is given to several items; ids must be unique.")
     return given
+
+
+def exact_dots(rows: Any, vector: Any) -> NDArray[np.float64]:
+    """Scores of gathered rows in float64, each summed in the same order wherever it lies."""
+    wide = np.asarray(rows, dtype=np.float64)
+    found: NDArray[np.float64] = (wide * vector).sum(axis=1)
+    return found
 
 
 def single_precision(

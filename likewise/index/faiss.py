@@ -15,9 +15,8 @@ import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.index._checks import check_contents
+from likewise.index._checks import check_contents, exact_dots
 from likewise.index._files import SavedFolder, Writer, array_writer
-from likewise.index._kernels import exact_dots
 from likewise.index._lift import SideLift
 from likewise.index._probed import Found, ProbedIndex, ranks_of, scan
 from likewise.index._recall import AT, RECALL, Goal

@@ -9,23 +9,25 @@ the same query among many.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from likewise.index._base import Asked, BaseIndex
-from likewise.index._checks import BLOCK_BYTES, check_contents, single_precision
+from likewise.index._checks import BLOCK_BYTES, check_contents, exact_dots, single_precision
 from likewise.index._files import SavedFolder, Writer, array_writer
-from likewise.index._kernels import csr_dots, dots, dots_at, exact_dots, raise_floors
+from likewise.later import sparse
 from likewise.types import Codes, FloatArray, IdArray
 
 # Queries that share one pass over the codes; more gain nothing from the cache.
 _TOGETHER = 256
 # Up to so many queries a row-by-row product beats the matrix product of BLAS.
 _FEW = 2
+# Below so many rows a scan takes less time than to import numba; used where it is there already.
+_SMALL = 50_000
 
 
 class FlatIndex(BaseIndex):
@@ -91,8 +93,9 @@ class FlatIndex(BaseIndex):
         heaps = np.full((len(vectors), k), -np.inf, vectors.dtype)
         kept: list[list[tuple[IdArray, FloatArray]]] = [[] for _ in vectors]
         for start, found in self._rough(vectors, side, rows):
-            raise_floors(found, heaps)
             for q, row in enumerate(found):
+                best = np.concatenate([heaps[q], row])
+                heaps[q] = np.partition(best, len(row))[len(row) :]
                 near = np.flatnonzero(row >= heaps[q, 0] - slack[q])
                 kept[q].append((near + start, row[near]))
         for q, parts in enumerate(kept):
@@ -125,16 +128,22 @@ class FlatIndex(BaseIndex):
         copies = not same or (rows is not None and not few)
         width = max(len(vectors), self._dim if copies else 1)
         step = max(1, BLOCK_BYTES // (vectors.itemsize * width))
+        by_row = few and (total >= _SMALL or "numba" in sys.modules)
+        if by_row:
+            from likewise.index._kernels import dots, dots_at
         for start in range(0, total, step):
             part = slice(start, min(start + step, total))
             where = part if rows is None else rows[part]
             found = np.empty((len(vectors), part.stop - start), vectors.dtype)
-            if few and same and rows is not None:
+            if by_row and same and rows is not None:
                 for q, vector in enumerate(vectors):
                     dots_at(self._codes, where, vector, found[q])
             else:
                 block = self._codes[where].astype(vectors.dtype, copy=False)
-                _products(vectors, block, found)
+                if not by_row:
+                    np.matmul(vectors, block.T, out=found)
+                for vector, row in zip(vectors, found) if by_row else ():
+                    dots(block, vector, row)
             if side.any():
                 found += (side @ self._side[where].T).astype(found.dtype)
             yield start, found
@@ -155,6 +164,8 @@ class FlatIndex(BaseIndex):
     def _sparse_part(
         self, asked: Asked, rows: IdArray | None, places: IdArray, scores: NDArray[np.float64]
     ) -> None:
+        from likewise.index._kernels import csr_dots
+
         codes, k = self._codes, places.shape[1]
         where = np.arange(len(self)) if rows is None else rows
         true = np.empty(len(where))
@@ -200,15 +211,6 @@ class FlatIndex(BaseIndex):
         else:
             codes = saved.array("codes.npy")
         return cls(codes, saved.array("side.npy"), settings["reach"], **common)
-
-
-def _products(vectors: FloatArray, block: FloatArray, out: FloatArray) -> None:
-    """``vectors @ block.T``, by whichever way is the faster for so many vectors."""
-    if len(vectors) > _FEW:
-        np.matmul(vectors, block.T, out=out)
-        return
-    for vector, row in zip(vectors, out):
-        dots(block, vector, row)
 
 
 def _longest(codes: Codes) -> float:

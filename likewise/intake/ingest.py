@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from likewise.features import block_of
+from likewise.intake import LOCAL, UNREACHABLE
 from likewise.intake.decoding import Unreadable
 from likewise.intake.forecast import Forecast, Pace
 from likewise.intake.roots import drop_roots, other_roots, root_of
@@ -27,11 +28,9 @@ from likewise.intake.workers import Outcome, Task, describe, digest_of, short
 from likewise.store import Comparison, Result, Seen, Store, Text
 from likewise.types import DataProblem, Progress
 
-DISKS, UNREACHABLE = "disks", "unreachable"
-"""Settings: devices of folders, and what the last scan could not reach."""
+DISKS = "disks"
+"""Setting: devices of folders."""
 AWAY = "The disk that was here is away; if for good, run index with --accept-missing."
-LOCAL = "local"
-"""Block of local features, what visual words are made of."""
 COMMIT_EVERY = 64
 """Pictures in one transaction, at most ..."""
 COMMIT_SECONDS = 2.0

@@ -15,7 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from likewise.open_files import spare
 from likewise.store import migrations
 from likewise.types import BadInput, DataProblem, NotFound
 
+T = TypeVar("T")
 NAME = "catalogue.sqlite"
 _WAIT_MS = 10_000
 
@@ -142,12 +143,12 @@ class Catalogue:
             with self._pool_lock:
                 db = self._idle.pop() if self._idle else None
             db = db or self._open_reader()
-            self._here.db = db
+            self._here.db, self._here.known = db, {}
             try:
                 db.execute("BEGIN")
                 yield db
             finally:
-                self._here.db = None
+                self._here.db = self._here.known = None
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 self._put_back(db)
@@ -207,8 +208,21 @@ class Catalogue:
         The second number counts transactions of this process that were undone: they take the
         first one back, and what was read inside them must not be taken for what comes next.
         """
+        return self.number("SELECT number FROM changes"), self._undone
+
+    def number(self, sql: str) -> int:
+        """The number that a statement gives."""
+        return self.once(sql, lambda db: int(db.execute(sql).fetchone()[0]))
+
+    def once(self, name: Any, ask: Callable[[sqlite3.Connection], T]) -> T:
+        """What the catalogue says, asked once by this name in a block of :meth:`reading`."""
         with self.reading() as db:
-            return int(db.execute("SELECT number FROM changes").fetchone()[0]), self._undone
+            known: dict[Any, T] | None = getattr(self._here, "known", None)
+            if known is None:  # a transaction: what it reads may change
+                return ask(db)
+            if name not in known:
+                known[name] = ask(db)
+            return known[name]
 
     def after_commit(self, action: Callable[[], None]) -> None:
         """Do something once the current transaction is on the disk."""

@@ -203,21 +203,34 @@ class Items:
 
     def get(self, item: int) -> Item:
         """One item by id."""
-        found = self.many([item])
-        if not found:
+        found = self._one("id", int(item))
+        if found is None:
             raise NotFound(f"There is no item {item} in this collection.")
-        return found[0]
+        return found
 
     def find(self, path: AnyPath) -> Item:
         """One item by its path."""
         key = as_key(path)
-        with self._catalogue.reading() as db:
-            row = db.execute(_ITEM + "WHERE i.path = ?", (key,)).fetchone()
-        if row is None:
+        found = self._one("path", key)
+        if found is None:
             raise NotFound(
                 f"There is no item {printable(key)!r} in this collection; index it first."
             )
-        return Item(*row)
+        return found
+
+    def _one(self, column: str, value: int | bytes) -> Item | None:
+        """An item by number or path; within one read, by both once it was found by one."""
+        ask = self._catalogue.once
+
+        def read(db: sqlite3.Connection) -> Item | None:
+            row = db.execute(f"{_ITEM} WHERE i.{column} = ?", (value,)).fetchone()
+            return Item(*row) if row else None
+
+        with self._catalogue.reading():
+            found = ask(value, read)
+            if found is not None:
+                ask(found.path, lambda db: found)
+        return found
 
     def many(self, ids: Iterable[int]) -> list[Item]:
         """Items by id, in the order given; unknown ids are passed over."""

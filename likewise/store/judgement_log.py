@@ -245,8 +245,7 @@ class JudgementLog:
 
     def newest(self) -> int:
         """Number of the newest record, an undo included; 0 where there is none."""
-        with self._catalogue.reading() as db:
-            return int(db.execute("SELECT COALESCE(MAX(id), 0) FROM judgements").fetchone()[0])
+        return self._catalogue.number("SELECT COALESCE(MAX(id), 0) FROM judgements")
 
     def __iter__(self) -> Iterator[Judgement]:
         """Every judgement that counts, as :class:`likewise.types.Judgement`."""

@@ -52,8 +52,7 @@ class Offered:
 
     def newest(self) -> int:
         """Number of the latest answer; 0 where there is none."""
-        with self._catalogue.reading() as db:
-            return int(db.execute("SELECT COALESCE(MAX(id), 0) FROM offered").fetchone()[0])
+        return self._catalogue.number("SELECT COALESCE(MAX(id), 0) FROM offered")
 
     def answers(self, after: int = 0) -> list[Answered]:
         """Answers that came after one, in order."""

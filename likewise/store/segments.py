@@ -408,8 +408,7 @@ class Segments:
 
     def last(self) -> int:
         """Id of the newest segment, 0 where there is none: what a generation covers."""
-        with self._catalogue.reading() as db:
-            return int(db.execute("SELECT COALESCE(MAX(id), 0) FROM segments").fetchone()[0])
+        return self._catalogue.number("SELECT COALESCE(MAX(id), 0) FROM segments")
 
     def _current(self, *, afresh: bool = False) -> tuple[dict[int, Segment], dict[str, Map]]:
         if afresh:

@@ -7,17 +7,21 @@ An installed package brings a method of its own by an entry point of the group
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from likewise.learners import SIMILARITIES
 from likewise.learners import own_settings as own
 from likewise.learners.settings import read_settings, settings_of
 from likewise.types import BadInput, DataProblem
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from likewise.store import Model
 
 GROUP = "likewise.methods"
 
@@ -154,6 +158,8 @@ class Methods(Mapping[str, Method]):
         """Methods of installed packages, and one sentence for each that cannot be used."""
         found: dict[str, Method] = {}
         problems = []
+        from importlib.metadata import entry_points  # slow, and most commands name no method
+
         for point in sorted(entry_points(group=GROUP), key=lambda p: (p.name, p.value)):
             package = point.dist.name if point.dist is not None else point.value
             try:
@@ -206,6 +212,14 @@ class Methods(Mapping[str, Method]):
         method = self.of_card(card)
         known = card.get("task") if method is None else method.task
         return known if known in SLOTS else "look"
+
+    def as_json(self, model: Model, active: Container[int] = ()) -> dict[str, Any]:
+        """A model with its card, as every surface tells it; ``active``: numbers of active ones."""
+        return {
+            "id": model.id, "name": model.name, "task": self.task(model.card),
+            "active": model.id in active, "made": model.made, "space": model.space,
+            "card": dict(model.card),
+        }  # fmt: skip
 
     def similarity(self, card: Mapping[str, Any]) -> Any | None:
         """The class that a model is restored by; None where nobody here knows its kind."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from likewise.collection.learn.methods import DEFAULT, METHODS, SLOTS
 from likewise.collection.lines.building import FORMER
 from likewise.collection.lines.line import Line, View
+from likewise.later import sparse
 from likewise.learners.settings import settings_of
 from likewise.store import Activation, Model, Store
 from likewise.store.models import FILE
@@ -434,14 +434,6 @@ def _is_finite(similarity: Any, view: View, task: str) -> bool:
         if not np.isfinite(np.abs(numbers).sum()):
             return False
     return True
-
-
-def as_json(model: Model, active: Container[int] = ()) -> dict[str, Any]:
-    """A model with its card, as every surface tells it; ``active`` are numbers of active ones."""
-    return {
-        "id": model.id, "name": model.name, "task": task_of(model), "active": model.id in active,
-        "made": model.made, "space": model.space, "card": dict(model.card),
-    }  # fmt: skip
 
 
 def _with(model: Model, verdict: Mapping[str, Any] | None) -> Model:

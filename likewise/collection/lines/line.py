@@ -141,11 +141,12 @@ class View:
     def rows(self, items: Any) -> Any:
         """What similarities take, of items in the order given."""
         wanted = np.atleast_1d(np.asarray(items, dtype=np.int64))
-        lost = wanted[places(self.ids, wanted) < 0]
-        if len(lost):
-            raise NotFound(f"Item {lost[0]} has no vectors; it is gone, unreadable or waiting.")
-        if self.old is None and self.fresh is None:
-            return np.zeros((0, 0), np.float32)
+        at = places(self.ids, wanted)
+        if len(at) and at.min() < 0:
+            lost = wanted[at < 0][0]
+            raise NotFound(f"Item {lost} has no vectors; it is gone, unreadable or waiting.")
+        if self.fresh is None and not len(self.gone):
+            return np.zeros((0, 0), np.float32) if self.old is None else self.old.rows[at]
         new = places(NONE if self.fresh is None else self.fresh.ids, wanted)
         if self.old is None or (len(wanted) and (new >= 0).all()):
             assert self.fresh is not None
@@ -364,6 +365,13 @@ class Line(ABC):
         if now is None or (now.check is not None and (checked or now.check.is_over)):
             now = self.refresh(checked=checked)
         return now
+
+    def is_current(self) -> bool:
+        """Whether :meth:`view` gives, without waiting, what it gave before."""
+        view = self._view
+        if view is None or (self.is_held and view.check is None):
+            return view is not None
+        return self._is_newest(view)
 
     def refresh(self, *, checked: bool = False) -> View:
         """A view of what is there now; the one before where nothing more is known."""

@@ -10,19 +10,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from likewise.collection.lines import visual_words
 from likewise.collection.lines.line import Line, View
 from likewise.collection.lines.parts import Part
 from likewise.collection.options import Query, Result
-from likewise.index.inverted import InvertedIndex
-from likewise.intake.ingest import LOCAL
-from likewise.learners.marks import added
-from likewise.learners.word_table import WordTable
+from likewise.index import REGISTRY
+from likewise.intake import LOCAL
+from likewise.later import sparse
 from likewise.store import Generation
 from likewise.types import (
     OBJECTS,
@@ -35,6 +33,10 @@ from likewise.types import (
     SpaceMismatch,
     Surrogate,
 )
+
+if TYPE_CHECKING:
+    from likewise.index.inverted import InvertedIndex
+    from likewise.learners.word_table import WordTable
 
 MOST_CHECKED = 200
 SHOWN = 8
@@ -74,7 +76,11 @@ class Objects(Line):
     def plain(self) -> WordTable | None:
         """Binary idf over the words; None where no picture has words yet."""
         space = visual_words.space_of(self._store)
-        return None if space is None else WordTable.binary_idf(space)
+        if space is None:
+            return None
+        from likewise.learners.word_table import WordTable  # heavy: most searches ask for the look
+
+        return WordTable.binary_idf(space)
 
     def check(self, query: Query) -> None:
         """Refuse words and vectors, and a collection that has no visual words."""
@@ -136,6 +142,8 @@ class Objects(Line):
     ) -> Surrogate:
         """The surrogates of relevant pictures added, half of those of others taken away."""
         assert surrogate is not None
+        from likewise.learners.marks import added
+
         return added(similarity, surrogate, [(view.rows([i]), sign) for i, sign in marks.items()])
 
     def contributions(self, surrogate: Surrogate, code: Any, view: View) -> dict[str, float]:
@@ -210,7 +218,7 @@ class Objects(Line):
     def _load(
         self, generation: Generation, plain: WordTable, *, checked: bool
     ) -> tuple[Part, IdArray]:
-        index = InvertedIndex.load(generation.folder / "index", compared=True)
+        index = REGISTRY["inverted"].load(generation.folder / "index", compared=True)
         contents = np.load(generation.folder / "contents.npy", allow_pickle=False)
         if len(contents) != len(index):
             raise DataProblem(f"Index generation {generation.number} does not fit together.")
@@ -220,7 +228,7 @@ class Objects(Line):
 
     def _part(self, ids: IdArray, rows: sparse.csr_array, plain: WordTable) -> Part:
         space = plain.space
-        build = InvertedIndex.build
+        build = REGISTRY["inverted"].build
         return Part(
             ids,
             lambda: build(space.encode(rows), ids, space=space.fingerprint, levels=space.levels),

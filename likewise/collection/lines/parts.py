@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from likewise.filters import Among
+from likewise.later import sparse
 from likewise.types import Hits, IdArray, Index, Similarity, Surrogate
 
 NONE = np.zeros(0, np.int64)

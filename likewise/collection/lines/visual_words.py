@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
-from likewise.intake.ingest import LOCAL
-from likewise.learners.word_table import WordTable
+from likewise.intake import LOCAL
+from likewise.later import sparse
 from likewise.spaces import Words
 from likewise.store import Store
 from likewise.types import DataProblem, FloatArray, IdArray
 
 if TYPE_CHECKING:
     from likewise.features.words import Vocabulary
+    from likewise.learners.word_table import WordTable
 
 NAME = "words"
 """What people call it, and the block, line and slot of the store that hold it."""

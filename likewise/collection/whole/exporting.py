@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.collection.lines.line import View
-from likewise.intake.decoding import Unreadable, decode
-from likewise.intake.workers import read_file
 from likewise.types import DataProblem, check_k
 
 if TYPE_CHECKING:
@@ -57,6 +55,9 @@ def thumbnail(collection: Collection, item: int) -> bytes:
     data = collection.store.thumbnails.get(found.sha256, "small") if found.sha256 else None
     if data is not None:
         return data
+    from likewise.intake.decoding import Unreadable, decode
+    from likewise.intake.workers import read_file
+
     try:
         path = os.path.join(os.fsencode(collection.folder), found.path)
         return decode(read_file(path)).thumbnail

@@ -13,7 +13,6 @@ from likewise.collection import Model
 from likewise.collection.learn.check import Check
 from likewise.collection.learn.guard import finite
 from likewise.collection.learn.methods import DEFAULT, METHODS
-from likewise.collection.learn.models import as_json as model_json
 from likewise.collection.learn.models import task_of
 from likewise.learners.settings import Setting
 from likewise.server.errors import refusals
@@ -29,7 +28,7 @@ Task = Literal["look", "objects", "text"]
 def model_out(here: Here, model: Model) -> dict[str, Any]:
     """A model as JSON values; numbers that JSON does not know become null."""
     active = here.collection.models.all_active().values()
-    text = json.dumps(finite(model_json(model, active)), default=str)
+    text = json.dumps(finite(METHODS.as_json(model, active)), default=str)
     return dict(json.loads(text))
 
 
