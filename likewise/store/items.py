@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.filters import AnyPath, Filter
+from likewise.filters import AnyPath, Condition, Filter
+from likewise.store import filters
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.store.filters import STATES, matching
+from likewise.store.filters import STATES
 from likewise.store.fulltext import Words
 from likewise.store.paths import as_file, as_key, printable
 from likewise.types import BadInput, IdArray, NotFound
@@ -274,7 +275,15 @@ class Items:
 
     def matching(self, wanted: Filter) -> IdArray:
         """Ids of the items that a filter lets through, in order."""
-        return matching(self._catalogue, wanted)
+        return filters.matching(self._catalogue, wanted)
+
+    def conditions(self, wanted: Filter) -> list[Condition] | None:
+        """A filter as conditions over facts that an engine may keep."""
+        return filters.conditions(wanted)
+
+    def restated(self, wanted: Filter, position: int) -> tuple[IdArray, IdArray]:
+        """Items whose facts changed since, and those of them that a filter lets through."""
+        return filters.restated(self._catalogue, wanted, position)
 
     def counts(self) -> dict[str, int]:
         """How many items are in each state."""
