@@ -78,7 +78,8 @@ class Allowed:
         filter: Filter,
         find: Callable[[Filter], NDArray[np.int64]],
         conditions: Callable[[Filter], list[Condition] | None] = lambda wanted: None,
-        restated: Callable[[Filter, int], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None,
+        restated: Callable[[Filter, int], tuple[NDArray[np.int64], NDArray[np.int64]]]
+        | None = None,
     ) -> None:
         self.filter, self._find, self._conditions = filter, find, conditions
         self._restated = restated

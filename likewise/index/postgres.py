@@ -79,7 +79,7 @@ class PostgresServer(Server):
     def _said(self, error: BaseException) -> Gone | None:
         if not isinstance(error, psycopg.Error):
             return None
-        where, text = self.address.shown, (str(error).strip().splitlines() or [""])[-1].strip()
+        where, text = self.address.shown, (str(error).strip().splitlines() or [""])[0].strip()
         if isinstance(error, errors.DiskFull):
             return Gone(f"The disk of {where} is full; make room there, then index again.")
         if isinstance(error, errors.InsufficientPrivilege):
@@ -225,9 +225,7 @@ class PostgresIndex(RemoteIndex):
             self.server._comment("TABLE", table, self._mark())
             db.execute(f"ANALYZE {table}")
 
-    def _copy(
-        self, ids: IdArray, codes: FloatArray, facts: Iterable[Sequence[Any]] | None
-    ) -> None:
+    def _copy(self, ids: IdArray, codes: FloatArray, facts: Iterable[Sequence[Any]] | None) -> None:
         rows = iter(facts) if facts is not None else None
         none = (b"", "", "", -1, -1, [])
         names = ", ".join(("id", "code", *FACTS))
@@ -327,7 +325,7 @@ class PostgresIndex(RemoteIndex):
         return f"{'NOT ' if out else ''}id = ANY(%(ids)s)", {"ids": ids.view(Ids)}
 
     def _count(self, said: str, values: dict[str, Any]) -> int:
-        sql = f"SELECT count(*) FROM (SELECT FROM {self.table} WHERE {said} LIMIT {FEW + 1}) AS some"
+        sql = f"SELECT count(*) FROM (SELECT FROM {self.table} WHERE {said} LIMIT {FEW + 1}) AS few"
         return int(self.server.db.execute(sql, values).fetchone()[0])
 
     def _smallest(self, k: int, where: Where) -> IdArray:

@@ -37,6 +37,8 @@ LONGEST_PAUSE = 30.0
 """Seconds between tries of a server that does not answer: a second at first, then twice as long."""
 FEW = 50_000
 """Up to so many items that a filter leaves are sorted exactly."""
+NAMED = 100_000
+"""More ids than these are not sent to a server: the local codes are searched, as exactly."""
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 T = TypeVar("T")
 
@@ -47,6 +49,10 @@ class Gone(DataProblem):
     def __init__(self, sentence: str, *, lost: bool = False) -> None:
         super().__init__(sentence)
         self.lost = lost
+
+
+class _Here(Exception):
+    """A question for the local codes."""
 
 
 class Address(NamedTuple):
@@ -383,12 +389,14 @@ class RemoteIndex(ProbedIndex):
         self._here.trouble = ""
         try:
             return super().search_many(surrogates, k, among=among)
+        except _Here:
+            assert self._local is not None
         except Gone as gone:
             self._is_seen = False
             if self._local is None:
                 raise
             self._here.trouble = f"{gone} Answers are exact, from the local codes, meanwhile."
-            return self._local.search_many(surrogates, k, among=among)
+        return self._local.search_many(surrogates, k, among=among)
 
     def _ask(self, work: Callable[[], T], questions: int = 1) -> T:
         """Let the server work, once it was seen that it holds what it should."""
@@ -419,6 +427,8 @@ class RemoteIndex(ProbedIndex):
         """Rows as a condition; of many rows those are named that are left out."""
         if rows is None or isinstance(rows, Where):
             return rows
+        if min(len(rows), len(self) - len(rows)) > NAMED and self._local is not None:
+            raise _Here
         if len(rows) <= len(self) // 2:
             return Where(*self._ids_said(self._ids[rows], out=False), len(rows))
         rest = np.delete(self._ids, rows)

@@ -300,7 +300,9 @@ CREATE INDEX offered_taught ON offered (taught_item);
 
 # Engines that keep facts for filters are told which changed since; without such, nothing is logged.
 _KEPT = "EXISTS (SELECT 1 FROM settings WHERE name = 'engine_tables')"
-_TAGGED = "INSERT INTO restated (item) SELECT id FROM items WHERE id = {0}.item OR content = {0}.content"
+_TAGGED = (
+    "INSERT INTO restated (item) SELECT id FROM items WHERE id = {0}.item OR content = {0}.content"
+)
 RESTATED = f"""
 CREATE TABLE restated (id INTEGER PRIMARY KEY AUTOINCREMENT, item INTEGER NOT NULL);
 CREATE TRIGGER restated_items AFTER UPDATE OF path, content, size, mtime_ns ON items WHEN {_KEPT}

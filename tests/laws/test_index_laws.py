@@ -68,7 +68,7 @@ def build(kind: str, how: dict[str, Any], *args: Any, **more: Any) -> BaseIndex:
     if kind == "postgres":
         options = {name: how[name] for name in ("index", "half") if name in how}
         how = {name: value for name, value in how.items() if name not in options}
-        where = servers.address(servers.postgres(), **options)
+        where = servers.postgres().address(**options)
         how |= {"address": where, "table": f"law_{next(TABLES)}"}
     return REGISTRY[kind].build(*args, **how, **more)
 
