@@ -90,10 +90,8 @@ class PostgresServer(Server):
             return Gone(f"{where} did not answer in time.", lost=True)
         if isinstance(error, psycopg.OperationalError):
             if "password" in text or "authentication" in text:
-                return Gone(
-                    f"{where} refused the password; put the right one into PGPASSWORD or ~/.pgpass.",
-                    lost=True,
-                )
+                cure = "put the right one into PGPASSWORD or ~/.pgpass"
+                return Gone(f"{where} refused the password; {cure}.", lost=True)
             if error.sqlstate is None or error.sqlstate[:2] in ("08", "57"):
                 return Gone(f"{where} cannot be reached ({text}).", lost=True)
         return Gone(f"{where} refused: {text}")
@@ -243,8 +241,8 @@ class PostgresIndex(RemoteIndex):
             raise Gone(f"The table {self.table} is gone; run: likewise verify --engine.")
         if {name: found.get(name) for name in self._mark()} != self._mark():
             raise Gone(
-                f"The table {self.table} holds other codes than generation's; run: likewise verify "
-                "--engine."
+                f"The table {self.table} holds other codes than those of this generation; run: "
+                "likewise verify --engine."
             )
 
     # -- searching ----------------------------------------------------------------

@@ -416,7 +416,7 @@ def test_servers_that_cannot_serve_are_refused(collection, server, db, monkeypat
 
     monkeypatch.setattr(postgres_module.PostgresIndex, "_copy", full)
     right = answers(collection)
-    with pytest.raises(DataProblem, match="disk of .* is full"):
+    with pytest.raises(DataProblem, match=r"disk of .* is full"):
         collection.index(engine=address)
     assert answers(collection) == right, "the generation before goes on serving"
 
@@ -427,7 +427,18 @@ def test_a_million_ids_in_a_filter(module_served):
     hits = index.search(Surrogate(np.ones(index.dim)), 5, among=ids)
     np.testing.assert_array_equal(hits.ids, index.search(Surrogate(np.ones(index.dim)), 5).ids)
     said, values = index._ids_said(ids, out=False)
-    assert index._ask(lambda: index._count(said, values)) == PICTURES
+    assert index._ask(lambda: index._count(said, values), questions=1000) == PICTURES
+
+
+def test_very_many_ids_are_looked_up_here(module_served, monkeypatch):
+    index = module_served.look.view().old.index
+    query, half = Surrogate(np.ones(index.dim)), np.arange(0, PICTURES, 2)
+    there = index.search(query, 5, among=half)
+    monkeypatch.setattr(remote, "NAMED", 3)
+    monkeypatch.setattr(type(index), "_nearest", None)
+    here = index.search(query, 5, among=half)
+    np.testing.assert_array_equal(here.ids, there.ids)
+    assert not index.trouble
 
 
 def test_without_local_codes_it_says_so(server, address):
@@ -439,8 +450,11 @@ def test_without_local_codes_it_says_so(server, address):
         index.search(Surrogate(x[0]), 2)
 
 
-def test_swaps_under_searches(folder, address):
-    """Twenty generations of two alternating states: an answer is one of the two."""
+@pytest.mark.parametrize(
+    ("swaps", "searches"), [(4, 1), pytest.param(20, 2_000, marks=pytest.mark.slow)]
+)
+def test_swaps_under_searches(folder, address, swaps, searches):
+    """Generations of two alternating states: an answer is one of the two."""
     with likewise.open(folder, write=True) as writer:
         writer.index(engine=address)
         out = writer.search(1, k=12)[2].item
@@ -463,11 +477,13 @@ def test_swaps_under_searches(folder, address):
         threads = [threading.Thread(target=ask) for _ in range(2)]
         for thread in threads:
             thread.start()
-        for turn in range(20):
+        for turn in range(swaps):
             with writer.store.transaction() as db:
                 now = None if turn % 2 == 0 else 1.0
                 db.execute("UPDATE items SET removed = ? WHERE id = ?", (now, out))
             writer.build()
+        while len(seen) < searches and not errors:
+            threads[0].join(0.1)
         over.set()
         for thread in threads:
             thread.join()
