@@ -44,6 +44,13 @@ def matching(catalogue: Catalogue, wanted: Filter, among: IdArray | None = None)
         return np.array([row[0] for row in rows], dtype=np.int64)
 
 
+def count(catalogue: Catalogue, wanted: Filter) -> int:
+    """How many items a filter lets through."""
+    where, values = clauses(wanted)
+    with catalogue.reading() as db:
+        return int(db.execute(f"SELECT COUNT(*) {_FROM}WHERE {where}", values).fetchone()[0])
+
+
 def clauses(wanted: Filter) -> tuple[str, list[Any]]:
     """A filter as SQL over ``items AS i`` and ``contents AS c``, and its values."""
     found, values = ["i.removed IS NULL"], []

@@ -277,6 +277,20 @@ class Items:
         """Ids of the items that a filter lets through, in order."""
         return filters.matching(self._catalogue, wanted)
 
+    def page(self, wanted: Filter, limit: int, after: int = 0) -> list[Item]:
+        """Items that a filter lets through, by id, those after an id: no more is read."""
+        where, values = filters.clauses(wanted)
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                f"{_ITEM}WHERE {where} AND i.id > ? ORDER BY i.id LIMIT ?",
+                (*values, after, limit),
+            ).fetchall()
+        return [Item(*row) for row in rows]
+
+    def count(self, wanted: Filter) -> int:
+        """How many items a filter lets through."""
+        return filters.count(self._catalogue, wanted)
+
     def conditions(self, wanted: Filter) -> list[Condition] | None:
         """A filter as conditions over facts that an engine may keep."""
         return filters.conditions(wanted)
@@ -305,12 +319,7 @@ class Items:
 
     def problems(self, limit: int = -1, after: int = 0) -> list[Item]:
         """Items in state problem with their reasons, by id, those after an id."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                _ITEM + "WHERE s.state = 'problem' AND i.id > ? ORDER BY i.id LIMIT ?",
-                (after, limit),
-            ).fetchall()
-        return [Item(*row) for row in rows]
+        return self.page(Filter(states=("problem",)), limit, after)
 
 
 def _name(path: bytes) -> tuple[str, str]:
