@@ -47,10 +47,17 @@ class Filter:
     states: tuple[str, ...] = ()
 
 
+Condition = tuple[str, str, Any]
+"""A column of :data:`FACTS`, one of ``>= <= < in has lacks``, and a value."""
+
+FACTS = ("path", "taken", "format", "pixels", "bytes", "tags")
+"""What an engine may keep beside its codes; tags and formats in one case, -1 for no pixels."""
+
+
 class Allowed:
     """The items that a filter lets through: a predicate, and their ids once somebody asks.
 
-    An engine that keeps the columns of a filter beside its codes takes ``filter``; to all others
+    An engine that keeps :data:`FACTS` beside its codes takes ``conditions``; to all others
     this is an array of ids.
 
     Parameters
@@ -59,15 +66,38 @@ class Allowed:
         The predicate.
     find
         Gives the ids, in order.
+    conditions
+        The predicate over facts, or None where it cannot be said so.
+    restated
+        Items whose facts changed since a position in the log of changes, and those of them that
+        the filter lets through.
     """
 
-    def __init__(self, filter: Filter, find: Callable[[Filter], NDArray[np.int64]]) -> None:
-        self.filter, self._find = filter, find
+    def __init__(
+        self,
+        filter: Filter,
+        find: Callable[[Filter], NDArray[np.int64]],
+        conditions: Callable[[Filter], list[Condition] | None] = lambda wanted: None,
+        restated: Callable[[Filter, int], tuple[NDArray[np.int64], NDArray[np.int64]]]
+        | None = None,
+    ) -> None:
+        self.filter, self._find, self._conditions = filter, find, conditions
+        self._restated = restated
 
     @cached_property
     def ids(self) -> NDArray[np.int64]:
         """Ids of the items, in order."""
         return self._find(self.filter)
+
+    @property
+    def conditions(self) -> list[Condition] | None:
+        """All of these must hold; None where only ids can say it."""
+        return self._conditions(self.filter)
+
+    def restated(self, position: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Items whose facts changed since, and those of them that are let through."""
+        assert self._restated is not None
+        return self._restated(self.filter, position)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.ids, dtype=dtype, copy=copy)

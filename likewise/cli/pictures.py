@@ -50,7 +50,11 @@ def index(
         Path | None, typer.Option(help="Own vectors (.npy or Parquet) instead of features.")
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="What serves from now on: flat, faiss, tree, or auto (by size).")
+        str,
+        typer.Option(
+            help="What serves from now on: flat, faiss, tree, auto (by size), or a server: "
+            "postgresql://user@host/database."
+        ),
     ] = "",
     smoothing: Annotated[
         str,

@@ -110,12 +110,22 @@ def forget(
 
 
 @plain_errors
-def verify(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+def verify(
+    engine: Annotated[
+        bool, typer.Option("--engine", help="Compare the engine's server too, and repair it.")
+    ] = False,
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
     """Check every checksum and every reference of the data folder.
 
     Example: likewise verify
     """
     found = kept.verify(_data(where, data))
+    if engine:
+        with opened(where, data, write=True) as collection:
+            found += collection.verify_engine()
     if as_json:
         emit([asdict(f) for f in found])
     else:

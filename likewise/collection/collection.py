@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 from likewise.collection import network as networks
 from likewise.collection.learn.methods import DEFAULT
 from likewise.collection.learn.models import Modelling
-from likewise.collection.lines import Line, Look, Objects, visual_words
-from likewise.collection.lines.building import FIRST, LARGE, ask_smoothing
+from likewise.collection.lines import Line, Look, Objects, engines, visual_words
+from likewise.collection.lines.building import FIRST, ask_smoothing
+from likewise.collection.lines.engines import LARGE
 from likewise.collection.options import Answer, Crop, Options, Query, make_query
 from likewise.collection.query_pictures import QueryPictures
 from likewise.collection.search import Search
@@ -21,11 +22,10 @@ from likewise.collection.teach import Teaching
 from likewise.collection.text import suggestions
 from likewise.collection.whole import duplicates as duplicates_
 from likewise.collection.whole import exporting
-from likewise.index import ENGINES
 from likewise.intake import LOCAL, UNREACHABLE, own_vectors, sidecars
 from likewise.intake.roots import SETTING as ROOTS
 from likewise.intake.roots import add_root
-from likewise.store import Described, Forgotten, Item, Model, Store
+from likewise.store import Described, Finding, Forgotten, Item, Model, Store
 from likewise.types import DATA_FOLDER, LOOK, BadInput, NotFound, Progress, QueryRef, check_k
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ class Collection:
             A ``.npy`` or Parquet file of own vectors instead of features.
         engine
             What serves the look from now on: ``flat`` (an exact scan), ``faiss``, ``tree``,
-            or ``auto``, the scan below 100,000 pictures and faiss from there on.
+            ``auto``, the scan below 100,000 pictures and faiss from there on, or the address of
+            a server (``postgresql://user@host/database``), without a password.
         smoothing
             Whether codes take in their nearest neighbours from now on: ``on``, ``off``, or
             ``auto``, where a check shows no harm.
@@ -185,9 +186,7 @@ class Collection:
         from likewise.intake.rest import describe_rest
 
         if engine is not None:
-            if engine not in ENGINES:
-                raise BadInput(f"The engine is one of {', '.join(ENGINES)}, not {engine!r}.")
-            self.store.settings.set("engine", engine)
+            engines.choose(self.store, engine)
         if smoothing is not None:
             ask_smoothing(self.store, smoothing)
         if features is not None and visual_words.NAME in features:
@@ -486,6 +485,14 @@ class Collection:
         self.layouts.forget_map()
         self.build()
         return forgotten
+
+    def verify_engine(self) -> list[Finding]:
+        """Compare the server that holds the codes with the catalogue, and repair it."""
+        found, again = engines.verify(self.store, self.store.generations.current())
+        if again:
+            self.store.generations.withdraw("main")
+            self.build()
+        return found
 
     def thumbnail(self, item: int) -> bytes:
         """A small JPEG of an item, without metadata; made anew where the cache lost it."""

@@ -261,7 +261,10 @@ class Search:
         return {name: _without(hits, out) for name, hits in lists.items()}
 
     def _among(self, wanted: Filter) -> Among | None:
-        return None if wanted == Filter() else Allowed(wanted, self._store.items.matching)
+        items = self._store.items
+        if wanted == Filter():
+            return None
+        return Allowed(wanted, items.matching, items.conditions, items.restated)
 
     def _results(self, hits: Hits, found_by: Mapping[int, tuple[str, ...]]) -> list[Result]:
         paths = self._store.items.paths(hits.ids.tolist())

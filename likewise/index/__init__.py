@@ -12,7 +12,7 @@ from likewise.index._base import BaseIndex
 from likewise.index._files import read_manifest
 from likewise.types import DataProblem, Registry
 
-__all__ = ["ENGINES", "REGISTRY", "BaseIndex", "load"]
+__all__ = ["REGISTRY", "BaseIndex", "load"]
 
 
 REGISTRY = Registry(
@@ -21,10 +21,9 @@ REGISTRY = Registry(
         "faiss": "likewise.index.faiss:FaissIndex",
         "tree": "likewise.index.tree:TreeIndex",
         "inverted": "likewise.index.inverted:InvertedIndex",
+        "postgres": "likewise.index.postgres:PostgresIndex",
     }
 )
-ENGINES = ("auto", "flat", "faiss", "tree")
-"""What may serve a collection's look: a kind of index, or the one that fits its size."""
 
 
 def load(folder: str | Path, *, mmap: bool = True) -> BaseIndex:

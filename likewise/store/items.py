@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.filters import AnyPath, Filter
+from likewise.filters import AnyPath, Condition, Filter
+from likewise.store import filters
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.store.filters import STATES, matching
+from likewise.store.filters import STATES
 from likewise.store.fulltext import Words
 from likewise.store.paths import as_file, as_key, printable
 from likewise.types import BadInput, IdArray, NotFound
@@ -287,7 +288,29 @@ class Items:
 
     def matching(self, wanted: Filter) -> IdArray:
         """Ids of the items that a filter lets through, in order."""
-        return matching(self._catalogue, wanted)
+        return filters.matching(self._catalogue, wanted)
+
+    def page(self, wanted: Filter, limit: int, after: int = 0) -> list[Item]:
+        """Items that a filter lets through, by id, those after an id: no more is read."""
+        where, values = filters.clauses(wanted)
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                f"{_ITEM}WHERE {where} AND i.id > ? ORDER BY i.id LIMIT ?",
+                (*values, after, limit),
+            ).fetchall()
+        return [Item(*row) for row in rows]
+
+    def count(self, wanted: Filter) -> int:
+        """How many items a filter lets through."""
+        return filters.count(self._catalogue, wanted)
+
+    def conditions(self, wanted: Filter) -> list[Condition] | None:
+        """A filter as conditions over facts that an engine may keep."""
+        return filters.conditions(wanted)
+
+    def restated(self, wanted: Filter, position: int) -> tuple[IdArray, IdArray]:
+        """Items whose facts changed since, and those of them that a filter lets through."""
+        return filters.restated(self._catalogue, wanted, position)
 
     def counts(self) -> dict[str, int]:
         """How many items are in each state."""
@@ -309,12 +332,7 @@ class Items:
 
     def problems(self, limit: int = -1, after: int = 0) -> list[Item]:
         """Items in state problem with their reasons, by id, those after an id."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                _ITEM + "WHERE s.state = 'problem' AND i.id > ? ORDER BY i.id LIMIT ?",
-                (after, limit),
-            ).fetchall()
-        return [Item(*row) for row in rows]
+        return self.page(Filter(states=("problem",)), limit, after)
 
 
 def _name(path: bytes) -> tuple[str, str]:

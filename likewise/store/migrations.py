@@ -298,9 +298,27 @@ CREATE INDEX offered_query ON offered (query_item);
 CREATE INDEX offered_taught ON offered (taught_item);
 """
 
+# Engines that keep facts for filters are told which changed since; without such, nothing is logged.
+_KEPT = "EXISTS (SELECT 1 FROM settings WHERE name = 'engine_tables')"
+_TAGGED = (
+    "INSERT INTO restated (item) SELECT id FROM items WHERE id = {0}.item OR content = {0}.content"
+)
+RESTATED = f"""
+CREATE TABLE restated (id INTEGER PRIMARY KEY AUTOINCREMENT, item INTEGER NOT NULL);
+CREATE TRIGGER restated_items AFTER UPDATE OF path, content, size, mtime_ns ON items WHEN {_KEPT}
+    BEGIN INSERT INTO restated (item) VALUES (new.id); END;
+CREATE TRIGGER restated_contents AFTER UPDATE OF width, height, format, taken ON contents
+    WHEN {_KEPT}
+    BEGIN INSERT INTO restated (item) SELECT id FROM items WHERE content = new.id; END;
+CREATE TRIGGER restated_tag_in AFTER INSERT ON texts WHEN new.kind = 'tag' AND {_KEPT}
+    BEGIN {_TAGGED.format("new")}; END;
+CREATE TRIGGER restated_tag_out AFTER DELETE ON texts WHEN old.kind = 'tag' AND {_KEPT}
+    BEGIN {_TAGGED.format("old")}; END;
+"""
+
 STEPS: tuple[str, ...] = (
     ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES, LINES,
-    TAUGHT, CHECKS, OFFERED,
+    TAUGHT, CHECKS, OFFERED, RESTATED,
 )  # fmt: skip
 
 

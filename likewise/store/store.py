@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from likewise.files import make_folder, plain_errors
+from likewise.store import filters
 from likewise.store.catalogue import Catalogue
 from likewise.store.contents import Contents
 from likewise.store.forget import Forgotten, finish, forget
@@ -31,7 +33,7 @@ from likewise.store.space_files import SpaceFiles
 from likewise.store.texts import Texts
 from likewise.store.thumbnails import Thumbnails
 from likewise.store.uploads import Uploads
-from likewise.types import NotFound
+from likewise.types import IdArray, NotFound
 
 
 class Store:
@@ -137,6 +139,19 @@ class Store:
     def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """All reads in the block (of this thread) see one state."""
         return self.catalogue.reading()
+
+    def facts(self, ids: IdArray) -> Iterator[tuple[Any, ...]]:
+        """What filters ask of items, for engines that keep it; in the order given."""
+        return filters.facts(self.catalogue, ids)
+
+    def restatements(self, since: int = 0) -> tuple[int, int]:
+        """The newest position in the log of changed facts, and how many changes came since one."""
+        return filters.restatements(self.catalogue, since)
+
+    def forget_restatements(self, until: int) -> None:
+        """Drop from that log what every engine has."""
+        with self.catalogue.transaction() as db:
+            db.execute("DELETE FROM restated WHERE id <= ?", (until,))
 
     def forget(self, items: Iterable[int]) -> Forgotten:
         """Remove items and all that was derived from them, for good."""

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.collection.lines import meanings
+from likewise.collection.lines import engines, meanings
 from likewise.collection.lines.defaults import spec_of, weights_of
 from likewise.collection.lines.smoothing import CHECKED, FEWEST, KEPT, kept, smoothed_items
-from likewise.index import REGISTRY
 from likewise.learners.plain import Plain
 from likewise.solvers.smoothing import Smoothing
 from likewise.spaces import SPACES, Blocks
@@ -35,9 +34,6 @@ that a model was learned in stays."""
 
 GROWTH = 4
 """A space fitted on fewer than one in this many pictures is fitted again; one in two, if small."""
-
-LARGE = 100_000
-"""From this many items on a generation holds an approximate index; below, the scan is exact."""
 
 SMOOTHINGS = ("auto", "on", "off")
 """Whether codes take in their neighbours: where a check shows no harm, always, never."""
@@ -199,12 +195,6 @@ def encode_items(
         yield codes
 
 
-def engine_of(store: Store, items: int) -> str:
-    """The kind of index that is to serve so many items: as it was set, or by their number."""
-    wanted = store.settings.get("engine") or "auto"
-    return str(wanted) if wanted != "auto" else "flat" if items < LARGE else "faiss"
-
-
 def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> int:
     """Encode every present item and publish the index; gives the generation's number.
 
@@ -212,8 +202,8 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
     without the other.
 
     The folder holds the codes (and as ``bare.npy`` those before smoothing, where there is any),
-    the item and the content of each row, and beside them an index of the kind that
-    :func:`engine_of` names, unless that is a scan of the codes.
+    the item and the content of each row, and beside them an index of the engine that is to serve,
+    unless that is a scan of the codes.
     """
     with store.snapshot():
         segment = store.segments.last()
@@ -231,18 +221,17 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
             np.save(aside / meanings.FILE, table)
         np.save(aside / "ids.npy", ids)
         np.save(aside / "contents.npy", contents)
-        kind = engine_of(store, len(ids))
-        if kind != "flat":
-            index = REGISTRY[kind].build(codes, ids, space=space.fingerprint)
-            index.save(aside / kind)
+        kind, kept_of_it = engines.build(store, codes, ids, space.fingerprint, aside, early=early)
         del codes
         # Only with a new space: else nobody has to wait while the manifest is written.
         with store.transaction() if fitted.pictures else contextlib.nullcontext():
             if fitted.pictures:
                 keep_space(store, fitted, early)
             published = store.generations.publish(
-                aside, space=space.fingerprint, kind=kind, segment=segment, items=len(ids)
-            )
+                aside, space=space.fingerprint, kind=kind, segment=segment, items=len(ids),
+                settings=kept_of_it,
+            )  # fmt: skip
+    engines.follow(store)
     return published.number
 
 

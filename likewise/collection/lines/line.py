@@ -85,7 +85,7 @@ class View:
     ) -> None:
         self.line, self.changes, self._plain = line, changes, plain
         self.old, self.fresh, self.contents = old, fresh, contents
-        self.generation, self.degraded, self.trouble = generation, degraded, trouble
+        self.generation, self._degraded, self.trouble = generation, degraded, trouble
         self.check, self.left_out = check, left_out
         self.position = (*changes, check is None)
         self._kept = kept
@@ -95,6 +95,15 @@ class View:
         self._present = present if len(self.gone) > MANY_GONE else None
         self._lock = threading.Lock()
         self._kept_values: dict[str, Any] = {}
+
+    @property
+    def degraded(self) -> str:
+        """One sentence where the (last) answer does not come from a complete index; else empty."""
+        return f"{self._degraded} {'' if self.old is None else self.old.trouble}".strip()
+
+    @degraded.setter
+    def degraded(self, sentence: str) -> None:
+        self._degraded = sentence
 
     @property
     def plain(self) -> Any:
@@ -119,7 +128,7 @@ class View:
         """The same state with other parts of the same items."""
         return View(
             self.line, self.changes, self._plain, old, self._kept, fresh, self.contents,
-            generation=self.generation, degraded=self.degraded, trouble=self.trouble,
+            generation=self.generation, degraded=self._degraded, trouble=self.trouble,
             check=self.check, left_out=self.left_out,
         )  # fmt: skip
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from likewise.collection.lines import engines
 from likewise.collection.lines.building import (
     build_generation,
     current_space,
     encode_items,
-    engine_of,
     ensure_smoothing,
     ensure_space,
 )
@@ -20,7 +20,6 @@ from likewise.collection.lines.meanings import Meanings, of_view
 from likewise.collection.lines.parts import Part
 from likewise.collection.lines.smoothing import AT_ONCE, Rescored, smoothed_by
 from likewise.collection.query_pictures import QueryPictures
-from likewise.index import REGISTRY
 from likewise.index.flat import FlatIndex
 from likewise.intake.own_vectors import BLOCK as OWN
 from likewise.learners.plain import Plain
@@ -129,7 +128,7 @@ class Look(Line):
             return 0
         fitted = ensure_smoothing(store, fitted, early=early)
         found = store.generations.current(self.stored)
-        same = found is not None and found.kind == engine_of(store, len(now))
+        same = engines.serves(store, found, len(now), early=early)
         if same and now.is_complete and not fitted.pictures:
             return now.generation
         return build_generation(store, fitted, early=early)
@@ -175,7 +174,7 @@ class Look(Line):
         if kind == FlatIndex.kind or not checked:
             whole = None if bare is None else self._part(ids, bare, plain)
             return self._scanned(ids, lambda: codes, plain, whole), contents
-        index, whole = REGISTRY[kind].load(folder / kind, compared=True), None
+        index, whole = engines.load(folder, kind, codes), None
         if bare is not None:
             whole = Part(ids, lambda: Rescored(index, ids, bare), lambda: bare)
         return Part(ids, lambda: index, lambda: codes, whole), contents

@@ -42,6 +42,12 @@ class Part:
         """What similarities take, one row per id; read when they are first needed."""
         return self._read_rows()
 
+    @property
+    def trouble(self) -> str:
+        """Why an engine did not give the last answer in this thread; else empty."""
+        index = self.__dict__.get("index")
+        return str(getattr(getattr(index, "_index", index), "trouble", ""))
+
     def search(
         self, surrogate: Surrogate, k: int, similarity: Similarity | None, among: Among | None
     ) -> Hits:

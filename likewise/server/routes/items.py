@@ -66,11 +66,10 @@ def items(
 ) -> dict[str, Any]:
     """List items by number, some at a time."""
     wanted = Filter(folder=folder or None, tags=tuple(tag or ()), states=(state,) if state else ())
-    found = here.collection.items.matching(wanted)
-    rest = found[found > cursor]
-    listed = here.collection.items.many(rest[:limit].tolist())
-    more = len(rest) > limit
-    return {"items": [item_out(i) for i in listed], "next": listed[-1].id if more else None}
+    found = here.collection.items.page(wanted, limit + 1, cursor)
+    shown = found[:limit]
+    more = len(found) > limit
+    return {"items": [item_out(i) for i in shown], "next": shown[-1].id if more else None}
 
 
 class TextOut(BaseModel):
@@ -235,4 +234,4 @@ class FilteredCount(BaseModel):
 @router.post("/filters/count", response_model=FilteredCount)
 def count(asked: FilterIn, here: Here) -> dict[str, Any]:
     """How many items a filter lets through."""
-    return {"items": len(here.collection.items.matching(asked.filter()))}
+    return {"items": here.collection.items.count(asked.filter())}

@@ -1,0 +1,535 @@
+"""An index on a server: what all such engines share.
+
+The folder of the generation stays the record; the server holds codes, ids and facts for filters
+that can be made again from it.  A server that is gone, late, or holds something else means exact
+answers from the local codes, and ``trouble`` says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.filters import Allowed
+from likewise.index._checks import check_contents
+from likewise.index._files import SavedFolder, Writer
+from likewise.index._lift import SideLift
+from likewise.index._probed import Found, ProbedIndex
+from likewise.index._recall import AT, RECALL, Goal
+from likewise.index.flat import FlatIndex, _longest
+from likewise.types import BadInput, DataProblem, FloatArray, Hits, IdArray, Surrogate, check_k
+
+SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "milvus": "milvus"}
+OWN = ("name", "index", "half", "partitions", "replicas", "tls")
+"""What an address may say to us; the rest goes to the driver."""
+PATIENCE = 1.0
+"""Seconds that a search waits for a server before it is answered exactly from local codes."""
+LONGEST_PAUSE = 30.0
+"""Seconds between tries of a server that does not answer: a second at first, then twice as long."""
+FEW = 50_000
+"""Up to so many items that a filter leaves are sorted exactly."""
+NAMED = 100_000
+"""More ids than these are not sent to a server: the local codes are searched, as exactly."""
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
+T = TypeVar("T")
+
+
+class Gone(DataProblem):
+    """A server does not answer, or not as it should; ``lost`` where the line is broken."""
+
+    def __init__(self, sentence: str, *, lost: bool = False) -> None:
+        super().__init__(sentence)
+        self.lost = lost
+
+
+class _Here(Exception):
+    """A question for the local codes."""
+
+
+class Address(NamedTuple):
+    """Where an engine is: ``server`` goes to the driver, ``shown`` to people; no secret in any."""
+
+    kind: str
+    server: str
+    shown: str
+    name: str
+    options: Mapping[str, str]
+
+    @classmethod
+    def of(cls, address: str) -> Self:
+        """An address that a person wrote, or one sentence about what is wrong with it."""
+        try:
+            parts = urlsplit(address)
+            secret, _ = parts.password, parts.port
+        except ValueError:
+            raise BadInput(
+                "The engine's address cannot be read; write scheme://user@host:port/name."
+            ) from None
+        given = dict(parse_qsl(parts.query, keep_blank_values=True))
+        if secret or "password" in given:
+            raise BadInput(
+                "An engine's address holds no password, since it would stand in lists of processes "
+                "and in the catalogue: put it into PGPASSWORD or ~/.pgpass (PostgreSQL) or "
+                "LIKEWISE_ENGINE_PASSWORD (Milvus)."
+            )
+        if parts.scheme not in SCHEMES:
+            raise BadInput(f"An engine's address begins with {' or '.join(SCHEMES)}://.")
+        kind, own = SCHEMES[parts.scheme], {k: given.pop(k) for k in OWN if k in given}
+        path = unquote(parts.path).strip("/")
+        name = own.pop("name", path if kind == "milvus" else "") or "likewise"
+        if not _NAME.fullmatch(name):
+            raise BadInput(
+                "What an engine keeps is named by small letters, digits and _, at most 40 of them: "
+                f"not {name!r}."
+            )
+        where = parts.netloc.replace(":@", "@")
+        server = urlunsplit((parts.scheme, where, parts.path, urlencode(given), ""))
+        shown = f"{parts.scheme}://{where}{parts.path}"
+        return cls(kind, server, shown, name, own)
+
+
+class Server(ABC):
+    """A server that holds codes: its connections, and how long it is waited for."""
+
+    _known: ClassVar[dict[tuple[type, Address], Any]] = {}
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._idle: list[Any] = []
+        self._lock, self._here = threading.Lock(), threading.local()
+        self._failed, self._until, self._reason = 0, 0.0, ""
+
+    @classmethod
+    def at(cls, address: Address) -> Self:
+        """The one of this process."""
+        key = (cls, Address(*address[:4], tuple(sorted(address.options.items()))))  # type: ignore[arg-type]
+        return cls._known.setdefault(key, cls(address))  # type: ignore[no-any-return]
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """Another connection."""
+
+    @abstractmethod
+    def _close(self, db: Any) -> None:
+        """End a connection, whatever state it is in."""
+
+    @abstractmethod
+    def _said(self, error: BaseException) -> Gone | None:
+        """What an error of the driver means in one sentence; None for errors of others."""
+
+    @abstractmethod
+    def check(self, owner: str) -> None:
+        """Refuse, in a sentence, a server that cannot serve or a name that others took."""
+
+    @abstractmethod
+    def publish(self, table: str, owner: str) -> None:
+        """Let the name stand for this table, in one step."""
+
+    @abstractmethod
+    def drop(self, tables: Iterable[str], owner: str) -> None:
+        """Remove tables, if they are there, are this owner's, and the name does not mean them."""
+
+    @property
+    def db(self) -> Any:
+        """The connection of this thread, inside :meth:`session`."""
+        return self._here.db
+
+    @contextlib.contextmanager
+    def session(self, *, fresh: bool = False) -> Iterator[Any]:
+        """A connection for this thread; ``fresh`` where those at hand may be dead."""
+        with self._lock:
+            old = self._idle if fresh else []
+            db = None if fresh or not self._idle else self._idle.pop()
+            self._idle = [] if fresh else self._idle
+        for dead in old:
+            self._close(dead)
+        try:
+            db = db or self._connect()
+            self._here.db = db
+            yield db
+        except BaseException as error:
+            if db is not None:
+                self._close(db)
+            said = self._said(error)
+            if said is None:
+                raise
+            raise said from None
+        else:
+            with self._lock:
+                self._idle.append(db)
+        finally:
+            self._here.db = None
+
+    def ask(self, work: Callable[[], T], patience: float = PATIENCE) -> T:
+        """Do a short piece of work; :class:`Gone` after at most ``patience`` seconds."""
+        if time.monotonic() < self._until:
+            raise Gone(self._reason)
+
+        def twice() -> T:
+            try:
+                with self.session():
+                    return work()
+            except Gone as gone:
+                if not gone.lost:
+                    raise
+            with self.session(fresh=True):
+                return work()
+
+        try:
+            found = _within(patience, twice, f"{self.address.shown} did not answer in time.")
+        except Gone as gone:
+            if gone.lost:
+                pause = min(LONGEST_PAUSE, 2.0**self._failed)
+                self._failed, self._reason = self._failed + 1, str(gone)
+                self._until = time.monotonic() + pause
+            raise
+        self._failed = 0
+        return found
+
+    def close(self) -> None:
+        """End the connections that nobody uses."""
+        with self._lock:
+            idle, self._idle, self._until = self._idle, [], 0.0
+        for db in idle:
+            self._close(db)
+
+
+def _within(seconds: float, work: Callable[[], T], late: str) -> T:
+    """What a piece of work gives; a thread that is late is left to itself."""
+    done, found = threading.Event(), []
+
+    def run() -> None:
+        try:
+            found.append((work(), None))
+        except BaseException as error:
+            found.append((None, error))
+        done.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    if not done.wait(seconds):
+        raise Gone(late, lost=True)
+    value, error = found[0]
+    if error is not None:
+        raise error
+    return value  # type: ignore[return-value]
+
+
+class Where(NamedTuple):
+    """Which items are in question, as the engine says it, and how many (``FEW`` + 1: more)."""
+
+    said: str
+    values: dict[str, Any]
+    count: int
+
+
+class RemoteIndex(ProbedIndex):
+    """The parent of indexes on a server; made by :meth:`build`.
+
+    Parameters
+    ----------
+    server, table
+        Where the codes are.
+    structure
+        How the server searches: ``scan``, or a kind of index.
+    owner
+        The collection that the table belongs to.
+    position
+        Place in the log of changed facts that the table's facts are of; -1 where it has none.
+    reach
+        Length of the longest code.
+    probing
+        What :class:`ProbedIndex` takes.
+    """
+
+    server_class: ClassVar[type[Server]]
+
+    def __init__(
+        self, server: Any, table: str, structure: str, owner: str, position: int, reach: float,
+        **probing: Any,
+    ) -> None:  # fmt: skip
+        self.server, self.table, self.structure = server, table, structure
+        self.owner, self.position, self._reach_of_codes = owner, position, reach
+        self._here, self._is_seen, self._counts = threading.local(), False, dict[str, int]()
+        self._local: FlatIndex | None = None
+        self._patience = PATIENCE
+        super().__init__(**probing)
+
+    # -- what an engine adds --------------------------------------------------
+
+    @abstractmethod
+    def _choose(self, n: int) -> str:
+        """How so many codes are to be searched."""
+
+    @abstractmethod
+    def _load(self, codes: NDArray[np.float32], facts: Iterable[Sequence[Any]] | None) -> None:
+        """Fill the table: all of it, or nothing is there."""
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raise :class:`Gone` where the table is not there or not what was loaded."""
+
+    @abstractmethod
+    def _nearest(
+        self, vector: NDArray[np.float32], k: int, where: Where | None, *, exact: bool
+    ) -> tuple[IdArray, NDArray[np.float64]]:
+        """Ids and scores of the best ``k``, or fewer where the engine finds fewer."""
+
+    @abstractmethod
+    def _said(self, allowed: Allowed, changed: IdArray, let: IdArray) -> tuple[str, dict[str, Any]]:
+        """Conditions over facts; of the changed items those of ``let`` pass, and no others."""
+
+    @abstractmethod
+    def _ids_said(self, ids: IdArray, *, out: bool) -> tuple[str, dict[str, Any]]:
+        """One of these ids, or none of them (``out``)."""
+
+    @abstractmethod
+    def _count(self, said: str, values: dict[str, Any]) -> int:
+        """How many items a condition leaves, counted up to ``FEW`` + 1."""
+
+    @abstractmethod
+    def _smallest(self, k: int, where: Where) -> IdArray:
+        """The ``k`` smallest ids of some items."""
+
+    @abstractmethod
+    def ids_there(self) -> IdArray:
+        """Ids that the server holds, in order."""
+
+    @abstractmethod
+    def codes_there(self, ids: IdArray) -> NDArray[np.float32]:
+        """Lifted codes that the server holds, of ids in the order given."""
+
+    @abstractmethod
+    def _mend(self, extra: IdArray, rows: IdArray, codes: FloatArray, facts: Any) -> None:
+        """Take ids away and put rows (lifted codes and facts of each) in, all or nothing."""
+
+    # -- building ---------------------------------------------------------------
+
+    @classmethod
+    def build(
+        cls,
+        codes: Any,
+        ids: Any = None,
+        *,
+        space: str = "",
+        side: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        address: str,
+        table: str = "likewise_table",
+        owner: str = "",
+        facts: Iterable[Sequence[Any]] | None = None,
+        position: int = 0,
+        recall: float = RECALL,
+        at: int = AT,
+        probes: int | None = None,
+    ) -> Self:
+        """Load codes into a new table; see :meth:`BaseIndex.build` for what all kinds take.
+
+        Parameters
+        ----------
+        address
+            Where the server is, without a password.
+        table, owner
+            Name of the table, and whose it is.
+        facts, position
+            What :data:`likewise.filters.FACTS` names, a row an item, and how new that is.
+        recall, at, probes
+            As for the other engines.
+        """
+        given = check_contents(codes, ids, side)
+        goal = Goal(recall, at).checked()
+        lift = SideLift.fit(given.codes, given.side)
+        full = lift.codes(given.codes, given.side)
+        server = cls.server_class.at(Address.of(address))
+        index = cls(
+            server, table, "scan", owner, -1 if facts is None else position, _longest(full),
+            lift=lift, probes=1, recall=1.0, ids=given.ids, dim=given.codes.shape[1], space=space,
+            side_names=given.side_names,
+        )  # fmt: skip
+        index.structure = index._choose(len(full))
+        server.ask(lambda: server.check(owner), 10 * PATIENCE)
+        with server.session():
+            index._load(full, facts)
+        if index.structure != "scan":
+            index._patience = 60.0
+            index._calibrate(goal, probes=probes, codes=full, seed=seed)
+            index._patience = PATIENCE
+        return index
+
+    def keep(self, codes: FloatArray) -> None:
+        """Answer exactly from these codes while the server does not."""
+        none = np.zeros((len(self), 0))
+        self._local = FlatIndex(
+            codes, none, self._reach_of_codes, ids=self._ids, dim=self._dim, space=self._space
+        )
+
+    @property
+    def trouble(self) -> str:
+        """Why the last answer in this thread did not come from the server; else empty."""
+        return getattr(self._here, "trouble", "")
+
+    # -- searching --------------------------------------------------------------
+
+    def search(self, surrogate: Surrogate, k: int, *, among: Any = None) -> Hits:
+        """The ``k`` best items for one surrogate."""
+        return self.search_many([surrogate], k, among=among)[0]
+
+    def search_many(
+        self, surrogates: Sequence[Surrogate], k: int, *, among: Any = None
+    ) -> list[Hits]:
+        """The same for several, asked of the server or, where it fails, of the local codes."""
+        self._here.trouble = ""
+        try:
+            return super().search_many(surrogates, k, among=among)
+        except _Here:
+            assert self._local is not None
+        except Gone as gone:
+            self._is_seen = False
+            if self._local is None:
+                raise
+            self._here.trouble = f"{gone} Answers are exact, from the local codes, meanwhile."
+        return self._local.search_many(surrogates, k, among=among)
+
+    def _ask(self, work: Callable[[], T], questions: int = 1) -> T:
+        """Let the server work, once it was seen that it holds what it should."""
+
+        def checked() -> T:
+            if not self._is_seen:
+                self._check()
+                self._is_seen = True
+            return work()
+
+        return self.server.ask(checked, self._patience * max(1.0, questions / 20))
+
+    def _room(self, k: int, among: Any) -> tuple[int, Any]:
+        if isinstance(among, Allowed) and self.position >= 0 and check_k(k) <= FEW:
+            conditions = among.conditions
+            if conditions is not None:
+                changed, let = among.restated(self.position)
+                said, values = self._said(among, changed, let)
+                key = repr((said, conditions, changed[-1:], len(changed)))
+                if key not in self._counts:
+                    self._counts = dict([*self._counts.items()][-100:])
+                    self._counts[key] = self._ask(lambda: self._count(said, values))
+                count = self._counts[key]
+                return min(k, count), Where(said, values, count)
+        return super()._room(k, among)
+
+    def _where(self, rows: Any) -> Where | None:
+        """Rows as a condition; of many rows those are named that are left out."""
+        if rows is None or isinstance(rows, Where):
+            return rows
+        if min(len(rows), len(self) - len(rows)) > NAMED and self._local is not None:
+            raise _Here
+        if len(rows) <= len(self) // 2:
+            return Where(*self._ids_said(self._ids[rows], out=False), len(rows))
+        rest = np.delete(self._ids, rows)
+        return Where(*self._ids_said(rest, out=True), len(rows)) if len(rest) else None
+
+    def _look(self, vectors: NDArray[np.float32], k: int, rows: Any) -> Found:
+        where = self._where(rows)
+        exact = self.structure == "scan" or (where is not None and self._sorts(where.count))
+        return self._places(vectors, k, where, exact=exact)
+
+    def _sorts(self, count: int) -> bool:
+        """Whether so few items that a filter leaves are sorted exactly."""
+        return count <= FEW
+
+    def _look_everywhere(self, vectors: NDArray[np.float32], k: int) -> Found:
+        return self._places(vectors, k, None, exact=True)
+
+    def _places(
+        self, vectors: NDArray[np.float32], k: int, where: Where | None, *, exact: bool
+    ) -> Found:
+        places = np.empty((len(vectors), k), np.int64)
+        scores = np.empty((len(vectors), k))
+
+        def ask(vector: NDArray[np.float32]) -> tuple[IdArray, NDArray[np.float64]]:
+            found = self._nearest(vector, k, where, exact=exact)
+            if len(found[0]) < k and not exact:
+                return self._nearest(vector, k, where, exact=True)
+            return found
+
+        answers = self._ask(lambda: [ask(vector) for vector in vectors], len(vectors))
+        for q, (ids, found) in enumerate(answers):
+            places[q] = self._rows_of(ids, k)
+            scores[q] = found
+        return places, scores
+
+    def _rows_of(self, ids: IdArray, k: int) -> IdArray:
+        """Rows of ids that the server gave: ``k`` that are known here."""
+        at = np.minimum(np.searchsorted(self._rising_ids, ids), max(len(self) - 1, 0))
+        if len(ids) != k or not (self._rising_ids[at] == ids).all():
+            self._counts = {}
+            raise Gone(
+                f"{self.server.address.shown} does not hold the items that it should; run: "
+                "likewise verify --engine."
+            )
+        return at if self._order is None else self._order[at]
+
+    def _first(self, k: int, rows: Any) -> IdArray:
+        if isinstance(rows, Where):
+            return self._rows_of(self._ask(lambda: self._smallest(k, rows)), k)
+        return super()._first(k, rows)
+
+    # -- how many probes ----------------------------------------------------------
+
+    def _reach(self, goal: Goal, groups: list[NDArray[np.float32]], true: list[Found]) -> None:
+        self._set_probes(16)  # a server tells no ranks: try
+        while self._measured(groups, true) < goal.recall and self._probes < self._most_probes:
+            self._set_probes(2 * self._probes)
+
+    def _ranks(self, vectors: NDArray[np.float32], rows: IdArray) -> IdArray:
+        raise NotImplementedError
+
+    def _items(self, rows: IdArray) -> NDArray[np.float32]:
+        with self.server.session():
+            return self.codes_there(self._ids[rows])
+
+    # -- keeping it right -----------------------------------------------------------
+
+    def differences(
+        self, codes: FloatArray, sample: int = 1_000
+    ) -> tuple[IdArray, IdArray, IdArray]:
+        """Ids that the server lacks, ids that it should not have, and sampled ones that differ."""
+        with self.server.session(fresh=True):
+            self._check()
+            there = self.ids_there()
+            both = np.intersect1d(there, self._ids)
+            some = np.random.default_rng(len(both)).permutation(both)[:sample]
+            own = np.asarray(codes[np.searchsorted(self._rising_ids, some)])
+            wrong = (self.codes_there(some) != own).any(axis=1)
+        return np.setdiff1d(self._ids, there), np.setdiff1d(there, self._ids), some[wrong]
+
+    def mend(self, missing: IdArray, extra: IdArray, codes: FloatArray, facts: Any) -> None:
+        """Put in what the server lacks (with the facts of each), take away what is too much."""
+        with self.server.session():
+            at = np.searchsorted(self._rising_ids, missing)
+            self._mend(extra, missing, np.asarray(codes[at]), facts)
+
+    # -- files ------------------------------------------------------------------
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
+        where = self.server.address
+        return {
+            "address": where.server, "name": where.name, "options": dict(where.options),
+            "table": self.table, "structure": self.structure, "owner": self.owner,
+            "position": self.position, "reach": self._reach_of_codes, **self._probing(),
+        }, {}  # fmt: skip
+
+    @classmethod
+    def _restore(cls, saved: SavedFolder, common: Mapping[str, Any]) -> Self:
+        s = saved.manifest["settings"]
+        where = Address.of(s["address"])._replace(name=s["name"], options=s["options"])
+        return cls(
+            cls.server_class.at(where), s["table"], s["structure"], s["owner"], s["position"],
+            s["reach"], **cls._of_probing(s), **common,
+        )  # fmt: skip
