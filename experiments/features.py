@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from snowballstemmer import stemmer
 
 from experiments.kept import keep_features
-from experiments.photo_features import Some, photos
+from experiments.photo_features import Photos, Some, photos
 from experiments.report import Report, run
 from experiments.sets import load_cifar10, load_corel5k, load_flickr8k
 from likewise.collection.lines.defaults import FEATURES, SPECS, WEIGHTS
@@ -254,6 +254,10 @@ def reduced_blocks(name: str, blocks: Sequence[str]) -> Sequence[str]:
 
 PLAIN = (NETWORKS[0], ARITHMETICS[0])
 """What every other experiment computes with."""
+CHOICES = sorted(itertools.product(NETWORKS, ARITHMETICS), key=lambda choice: choice[0] == "lite1")
+"""All of them; the one between the others last."""
+STEP = 500
+"""Pictures that are described before they are kept."""
 SLOWEST, CLOSE = 2.0, 0.01
 RULE = (
     f"Rule: among what takes at most {SLOWEST:g} times the milliseconds of lite0 in float32, the "
@@ -263,35 +267,33 @@ RULE = (
 
 def networks(names: Sequence[str], report: Report) -> None:
     """Every network in every arithmetic, in the default space; then the default by the rule."""
-    choices = list(itertools.product(NETWORKS, ARITHMETICS))
-    spent = milliseconds([Network(*choice) for choice in choices], 8 if report.quick else 64)
-    ms, maps = dict(zip(choices, spent)), dict[tuple[str, str], list[float]]()
+    spent = milliseconds([Network(*choice) for choice in CHOICES], 8 if report.quick else 64)
+    ms, maps = dict(zip(CHOICES, spent)), dict[tuple[str, str], list[float]]()
     specs = {block: SPECS[block] for block in FEATURES}
-    for name in names:
-        part = network_part(name, report)
-        rest = part.features([block for block in FEATURES if block not in BOTH])
-        for choice in choices:
-            found = part.features([named(block, *choice) for block in BOTH])
-            rows = {**dict(zip(BOTH, found.values())), **rest}
-            queries = {block: rows[block][: part.queries] for block in FEATURES}
-            items = {block: rows[block][part.queries :] for block in FEATURES}
-            space = Blocks.fit(items, specs, sample=SAMPLE, seed=report.seed)
-            task = Task(name, queries, items, part.relevance)
-            measures = measured(
-                space.transform(queries), space.transform(items), space.spread(dict(WEIGHTS)), task
-            )
-            maps.setdefault(choice, []).append(measures["map"])
-            report.row(
-                method="network", data=name, network=choice[0], arithmetic=choice[1], **measures,
-                ms=ms[choice], megabytes=len(graph_bytes(*choice)) / 1e6,
-            )  # fmt: skip
+    parts = {name: network_part(name, report) for name in names}
+    rest = {name: part.features(FEATURES[len(BOTH) :]) for name, part in parts.items()}
+    for choice, (name, part) in itertools.product(CHOICES, parts.items()):
+        found = part.features([named(block, *choice) for block in BOTH])
+        rows = {**dict(zip(BOTH, found.values())), **rest[name]}
+        queries = {block: rows[block][: part.queries] for block in FEATURES}
+        items = {block: rows[block][part.queries :] for block in FEATURES}
+        space = Blocks.fit(items, specs, sample=SAMPLE, seed=report.seed)
+        task = Task(name, queries, items, part.relevance)
+        measures = measured(
+            space.transform(queries), space.transform(items), space.spread(dict(WEIGHTS)), task
+        )
+        maps.setdefault(choice, []).append(measures["map"])
+        report.row(
+            method="network", data=name, network=choice[0], arithmetic=choice[1], **measures,
+            ms=ms[choice], megabytes=len(graph_bytes(*choice)) / 1e6,
+        )  # fmt: skip
     means = {choice: float(np.exp(np.mean(np.log(found)))) for choice, found in maps.items()}
     report.say(RULE)
-    chosen = by_the_rule({choice: (means[choice], ms[choice]) for choice in choices})
-    for choice in (chosen, PLAIN):
+    chosen = by_the_rule({choice: (means[choice], ms[choice]) for choice in CHOICES})
+    for method, choice in (("default by the rule", chosen), ("experiments", PLAIN)):
         report.row(
-            method="default by the rule" if choice is chosen else "experiments",
-            network=choice[0], arithmetic=choice[1], map=means[choice], ms=ms[choice],
+            method=method, network=choice[0], arithmetic=choice[1], map=means[choice],
+            ms=ms[choice],
         )  # fmt: skip
 
 
@@ -308,16 +310,23 @@ class Part(NamedTuple):
     """Some pictures of a set, the queries first."""
 
     name: str
-    pictures: Sequence[Any]
+    source: Photos
+    order: NDArray[np.int64]
     relevance: Relevance
     queries: int
     report: Report
 
     def features(self, blocks: Sequence[str]) -> Mapping[str, Rows]:
-        """Rows by block; kept, so that a run that was stopped goes on at the next network."""
+        """Rows by block; kept, so that a run that was stopped goes on where it was."""
+        every = self.source.pictures
         if self.report.quick:
-            return feature_set(blocks)(self.pictures)
-        return keep_features(self.name, self.pictures, blocks, self.report)
+            return feature_set(blocks)(Some(every, self.order))
+        kept = f"{self.name}-{self.queries}-{len(self.order)}-{self.report.seed}"
+        parts = []
+        for at in range(0, len(self.order), STEP):
+            some = Some(every, self.order[at : at + STEP])
+            parts.append(keep_features(f"{kept}-{at}", some, blocks, self.report))
+        return {block: np.concatenate([part[block] for part in parts]) for block in blocks}
 
 
 def network_part(name: str, report: Report) -> Part:
@@ -343,9 +352,7 @@ def network_part(name: str, report: Report) -> Part:
         relevance = Relevance.from_labels(labels[asked], labels[held])
     else:
         relevance = Relevance.from_matrix(labels[asked] @ labels[held].T >= 2)
-    order = np.concatenate(drawn)
-    kept = f"{name}-{len(asked)}-{len(held)}-{report.seed}"
-    return Part(kept, Some(source.pictures, order), relevance, len(asked), report)
+    return Part(name, source, np.concatenate(drawn), relevance, len(asked), report)
 
 
 def milliseconds(networks: Sequence[Network], count: int) -> list[float]:
