@@ -17,10 +17,11 @@ import typer
 
 import likewise
 from likewise.open_files import TOO_MANY, too_many
-from likewise.types import DATA_FOLDER, Busy, DataProblem, LikewiseError, NotFound, Progress
+from likewise.types import DATA_FOLDER, Busy, DataProblem, LikewiseError, NotFound
 
 if TYPE_CHECKING:
     from likewise.collection import Collection
+    from likewise.intake.forecast import Forecast
 
 OK, SOME_FAILED, USAGE, DATA = 0, 1, 2, 3
 """Exit codes: all well; some items failed and are listed; wrong usage; a data problem."""
@@ -119,35 +120,46 @@ def item_or_file(text: str) -> int | str:
 
 
 @contextlib.contextmanager
-def progress_bar(title: str, unit: str = "pictures") -> Iterator[Progress]:
+def progress_bar(title: str, unit: str = "pictures") -> Iterator[Telling]:
     """A bar with rate and time left on a terminal; nothing elsewhere."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield Telling(None, unit)
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
+    said = TextColumn("{task.description}"), TextColumn("{task.fields[pace]}")
+    columns = (said[0], BarColumn(), MofNCompleteColumn(), said[1])
     with Bar(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=None, rate="")
+        bar.add_task(title, total=None, pace="")
+        yield Telling(bar, unit)
 
-        def tell(done: int, total: int) -> None:
-            speed = bar.tasks[0].speed or 0.0
-            bar.update(task, completed=done, total=total, rate=f"{speed:,.0f} {unit}/s")
 
-        yield tell
+class Telling:
+    """Shows how far work is; time left is the forecast's, by bytes, where there is one."""
+
+    def __init__(self, bar: Any, unit: str) -> None:
+        self.bar, self.unit = bar, unit
+        self.forecast: Forecast | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        """So many are done of so many."""
+        if self.bar is None:
+            return
+        from likewise.intake.forecast import duration  # heavy: not for every command
+
+        task = self.bar.tasks[0]
+        left = self.forecast.seconds if self.forecast else task.time_remaining or 0.0
+        rest = f", {duration(left)} left" if left and done < total else ""
+        pace = f"{task.speed or 0.0:,.0f} {self.unit}/s{rest}"
+        self.bar.update(task.id, completed=done, total=total, pace=pace)
+
+    def foreseen(self, forecast: Forecast) -> None:
+        """Say the length of the whole once, and keep what is left."""
+        if self.forecast is None and self.bar is not None:
+            self.bar.console.print(f"{forecast.sentence}.", highlight=False)
+        self.forecast = forecast
 
 
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:

@@ -111,6 +111,7 @@ def index(
                 arithmetic=arithmetic or None,
                 quiet=quiet,
                 progress=tell,
+                foreseen=tell.foreseen,
             )
         notes = []
         for file in describe or []:

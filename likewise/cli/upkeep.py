@@ -49,7 +49,7 @@ def add(
     with opened(where, data, write=True) as collection:
         collection.add(folder)
         with progress_bar("Indexing") as tell:
-            report = collection.index(progress=tell)
+            report = collection.index(progress=tell, foreseen=tell.foreseen)
     if as_json:
         emit(asdict(report))
     else:

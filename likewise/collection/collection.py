@@ -22,10 +22,8 @@ from likewise.collection.teach import Teaching
 from likewise.collection.text import suggestions
 from likewise.collection.whole import duplicates as duplicates_
 from likewise.collection.whole import exporting
-from likewise.intake import LOCAL, UNREACHABLE, own_vectors, sidecars
-from likewise.intake.roots import SETTING as ROOTS
-from likewise.intake.roots import add_root
-from likewise.store import Described, Finding, Forgotten, Item, Model, Store
+from likewise.intake import LOCAL, UNREACHABLE, own_vectors, roots, scanning, sidecars
+from likewise.store import Described, Finding, Forgotten, Item, Model, Store, printable
 from likewise.types import DATA_FOLDER, LOOK, BadInput, NotFound, Progress, QueryRef, check_k
 
 if TYPE_CHECKING:
@@ -129,7 +127,7 @@ class Collection:
 
     def add(self, folder: str | os.PathLike[str]) -> None:
         """Make another folder, on any drive, part of the collection; :meth:`index` reads it."""
-        add_root(self.store, self.folder, Path(os.path.abspath(folder)))
+        roots.add_root(self.store, self.folder, Path(os.path.abspath(folder)))
 
     def index(
         self,
@@ -445,7 +443,7 @@ class Collection:
         away = self.store.settings.get(UNREACHABLE, {"items": 0, "folders": []})
         return {
             "folder": str(self.folder),
-            "roots": [str(self.folder), *self.store.settings.get(ROOTS, [])],
+            "roots": [str(self.folder), *self.store.settings.get(roots.SETTING, [])],
             "items": self.store.items.counts(),
             "findable": len(view),
             "generation": view.generation,
@@ -501,6 +499,10 @@ class Collection:
     def file(self, item: int) -> Path:
         """Where an item's original file is."""
         return self.folder / self.store.items.get(item).file
+
+    def companions(self, item: int) -> list[str]:
+        """Names of files of the same shot beside an item's own: its RAW file, its film."""
+        return [printable(name) for name in scanning.companions(os.fsencode(self.file(item)))]
 
     def representatives(self, count: int = 24) -> list[int]:
         """Items that stand for the whole collection: the medoids of as many clusters."""

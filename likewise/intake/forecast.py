@@ -46,7 +46,7 @@ class Forecast:
     def sentence(self) -> str:
         """``20,000 pictures, about 55 minutes, 3.1 GB of data folder``."""
         many = f"{self.pictures:,} picture{'' if self.pictures == 1 else 's'}"
-        return f"{many}, about {_duration(self.seconds)}, {_room(self.data_bytes)} of data folder"
+        return f"{many}, about {duration(self.seconds)}, {_room(self.data_bytes)} of data folder"
 
 
 class Pace:
@@ -82,7 +82,8 @@ def kept_bytes(outcome: Outcome) -> int:
     return vectors + len(outcome.picture.thumbnail) + CODES + RECORDS
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """``55 minutes``."""
     if seconds < 90:
         return f"{max(1, round(seconds))} second{'' if round(seconds) <= 1 else 's'}"
     if seconds < 5400:

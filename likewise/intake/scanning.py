@@ -18,7 +18,9 @@ RAW = frozenset(
     b".rw2 .rwl .sr2 .srf .srw .x3f".split()
 )
 DEVELOPED = frozenset(b".jpg .jpeg .jpe .heic .heif .hif".split())
-"""What a camera writes beside a RAW file of the same shot."""
+"""What a camera writes beside a RAW file of the same shot ..."""
+FILMS = frozenset(b".mov .mp4".split())
+"""... and a phone beside a picture, as the film of a Live Photo."""
 EXTENSIONS = RAW | DEVELOPED | set(b".jfif .png .gif .webp .avif .bmp .dib .tif .tiff .jxl".split())
 _BRANDS = (*HEIF_BRANDS, b"avif", b"avis", b"crx ")
 _MAGIC = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF", b"BM", b"II*\x00", b"MM\x00*")
@@ -135,6 +137,17 @@ def _walk(
             elif stat.S_ISREG(facts.st_mode) and _may_be_picture(entry, facts.st_size):
                 yield Seen(path, facts.st_size, facts.st_mtime_ns)
         waiting.extend(reversed(folders))
+
+
+def companions(path: bytes) -> list[bytes]:
+    """Files of the same shot beside a picture, which are no items: its RAW file, its film."""
+    folder, name = os.path.split(path)
+    stem, own = os.path.splitext(name.lower())
+    shot = {(stem, ending) for ending in RAW | FILMS} if own in DEVELOPED else set()
+    try:
+        return sorted(x for x in os.listdir(folder) if os.path.splitext(x.lower()) in shot)
+    except OSError:
+        return []
 
 
 def _parts(entry: os.DirEntry[bytes]) -> tuple[bytes, bytes]:

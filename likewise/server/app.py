@@ -26,6 +26,7 @@ from likewise.server.routes import (
     layouts,
     models,
     originals,
+    roots,
     search,
     sessions,
     uploads,
@@ -95,6 +96,7 @@ def make_app(
         comparing,
         models,
         jobs,
+        roots,
         sessions,
     ):
         api.include_router(part.router)

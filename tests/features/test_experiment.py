@@ -16,12 +16,25 @@ def test_experiment_runs_at_toy_size() -> None:
     assert {*DEFAULT, "equal", "default", "colour + texture"} <= set(weights)
     assert {row["block"] for row in report.rows if row["method"] == "reduction"} == {"texture"}
     for row in report.rows:
-        if row["method"] == "default by the rule":
-            continue  # it names a network
         assert 0 < row["map"] <= 1
-        assert 0 <= row["p1"] <= 1
+        if row["method"] not in ("default by the rule", "experiments"):  # these name a network
+            assert 0 <= row["p1"] <= 1
     # a motif is what the network sees, not a colour
     assert weights["deep"]["map"] > weights["colour"]["map"]
+
+
+def test_rule_takes_the_fastest_of_the_best_that_are_not_too_slow() -> None:
+    measured = {
+        ("lite0", "float32"): (0.300, 10.0),
+        ("lite0", "int8"): (0.299, 6.0),
+        ("lite1", "float32"): (0.310, 15.0),
+        ("lite1", "int8"): (0.309, 9.0),
+        ("lite2", "float32"): (0.340, 21.0),  # the best, and too slow
+        ("lite2", "int8"): (0.305, 12.0),
+    }
+    assert features.by_the_rule(measured) == ("lite1", "int8")
+    measured["lite2", "float32"] = (0.340, 20.0)
+    assert features.by_the_rule(measured) == ("lite2", "float32")
 
 
 def test_content_words_are_stems_that_captions_agree_on() -> None:

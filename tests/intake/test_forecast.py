@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 
@@ -9,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import likewise
-from likewise.cli import app
+from likewise.cli import app, common
 from likewise.datasets import swatches
 from likewise.intake import forecast as forecast_
 from likewise.intake.child import Outcome
@@ -58,6 +59,32 @@ def test_time_goes_by_bytes_and_not_by_count(monkeypatch):
         now += 0.09
         pace.took(9_000, Outcome(0))
     assert pace.forecast.seconds == 0
+
+
+def test_the_bar_tells_the_forecast_and_the_time_left_by_bytes(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(common.sys, "stderr", terminal)
+    with common.progress_bar("Indexing") as tell:
+        tell(0, 20_000)
+        tell.foreseen(Forecast(20_000, 10**9, 3_300, int(3.1e9)))
+        tell(10_000, 20_000)
+        assert tell.bar.tasks[0].fields["pace"].endswith(", 55 minutes left")
+        tell.foreseen(Forecast(20_000, 10**9, 1_200, int(3.1e9)))
+        tell(19_000, 20_000)
+        assert tell.bar.tasks[0].fields["pace"].endswith(", 20 minutes left")
+        tell(20_000, 20_000)
+        assert "left" not in tell.bar.tasks[0].fields["pace"]
+    assert terminal.getvalue().count("20,000 pictures, about 55 minutes, 3.1 GB") == 1
+    monkeypatch.setattr(common.sys, "stderr", io.StringIO())  # no terminal: not a word
+    with common.progress_bar("Indexing") as tell:
+        tell.foreseen(Forecast(1, 1, 1, 1))
+        tell(1, 1)
+    assert common.sys.stderr.getvalue() == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 def test_a_dry_run_tells_and_writes_nothing(made):

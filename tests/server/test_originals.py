@@ -119,3 +119,58 @@ def test_a_name_with_other_letters_is_kept(client, collection, folder):
     item = next(i["item"] for i in listed if i["name"].startswith("Gr"))
     told = client.get(f"{API}/items/{item}/file").headers["content-disposition"]
     assert told.startswith("attachment; filename*=utf-8''Gr%C3%B6%C3%9Fe")
+
+
+def test_folders_are_listed_and_one_is_added_and_read(client, collection, folder, tmp_path):
+    from likewise.datasets import swatches
+
+    other = tmp_path / "drive"
+    swatches(3, size=48, seed=77).write(other, jobs=1)
+    assert client.get(f"{API}/roots").json() == [{"path": str(folder), "reachable": True}]
+    made = client.post(f"{API}/roots", json={"path": str(other)})
+    assert made.status_code == 201
+    assert [root["path"] for root in made.json()] == [str(folder), str(other)]
+    before = len(collection)
+    collection.index(processes=1)
+    assert len(collection) == before + 3
+    other.rename(tmp_path / "away")
+    assert client.get(f"{API}/roots").json()[1] == {"path": str(other), "reachable": False}
+
+
+def test_a_folder_that_cannot_be_added_is_refused_with_a_reason(client, folder, tmp_path):
+    (folder / "inside").mkdir()
+    (tmp_path / "file").write_bytes(b"no folder")
+    for bad, status, says in (
+        (folder, 422, "already"), (folder / "inside", 422, "inside"), (folder.parent, 422, "twice"),
+        (tmp_path / "none", 404, "no folder"), (tmp_path / "file", 404, "no folder"),
+        ("pictures", 422, "whole path"), ("/a\0b", 422, "cannot be stored"),
+    ):  # fmt: skip
+        answer = client.post(f"{API}/roots", json={"path": str(bad)})
+        assert (answer.status_code, says in answer.json()["detail"]) == (status, True), answer.text
+    assert len(client.get(f"{API}/roots").json()) == 1
+
+
+def test_strangers_see_no_folder_and_nobody_adds_one_from_afar(client, stranger, folder, tmp_path):
+    assert stranger.get(f"{API}/roots").status_code == 401
+    assert stranger.post(f"{API}/roots", json={"path": str(tmp_path)}).status_code == 401
+    far = {"X-Forwarded-For": "203.0.113.9"}
+    assert client.get(f"{API}/roots", headers=far).json()[0]["path"] == folder.name
+    other = tmp_path / "other"
+    other.mkdir()
+    answer = client.post(f"{API}/roots", json={"path": str(other)}, headers=far)
+    assert (answer.status_code, "machine that serves" in answer.json()["detail"]) == (403, True)
+    assert len(client.get(f"{API}/roots").json()) == 1
+
+
+def test_files_of_the_same_shot_are_named(client, collection, folder):
+    item = ids(collection)[0]
+    name = client.get(f"{API}/items/{item}").json()["name"]
+    stem = name.rpartition(".")[0]
+    for beside in (f"{stem}.MOV", f"{stem.upper()}.dng", f"{stem}.txt", f"{stem}-2.mov"):
+        (folder / beside).write_bytes(b"of the same shot, or not")
+    named = sorted([f"{stem}.MOV", f"{stem.upper()}.dng"])
+    assert client.get(f"{API}/items/{item}").json()["companions"] == named
+    assert collection.companions(item) == named
+    assert collection.index(processes=1).problems == 0  # neither is a picture of its own
+    (folder / name).rename(folder / "elsewhere")
+    assert collection.companions(item) == named  # what is beside its place

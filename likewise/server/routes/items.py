@@ -89,6 +89,7 @@ class ItemDetail(ItemOut):
     tags: list[TextOut]
     captions: list[TextOut]
     metadata: dict[str, Any]
+    companions: list[str]
 
 
 @router.get("/items/{item}", response_model=ItemDetail)
@@ -104,6 +105,7 @@ def item(item: Id, here: Here) -> dict[str, Any]:
         "tags": [{"text": t.text, "source": t.source} for t in texts.tags(item)],
         "captions": [{"text": t.text, "source": t.source} for t in texts.captions(item)],
         "metadata": texts.metadata(item),
+        "companions": here.collection.companions(item),
     }
 
 

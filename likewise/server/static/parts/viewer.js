@@ -115,6 +115,7 @@ function Facts({ facts, copies }) {
     ["Size", facts.width && `${facts.width} × ${facts.height}, ${bytes(facts.bytes)}`],
     ["Copies", copies.length > 0 && html`${plural(copies.length, "more", "more")} ${copies.map((copy, at) => html`<button key=${copy}
       class="link" aria-label=${`Open copy ${at + 1}`} onClick=${() => view({ item: copy })}>show${copies.length > 1 ? ` ${at + 1}` : ""}</button> `)}`],
+    ["Same shot", facts.companions?.join(", ")],
     ["Camera", facts.camera],
     ["Caption", facts.captions.map((c) => c.text).join("; ")],
     ["Tags", facts.tags.map((t) => t.text).slice(0, 12).join(", ")],

@@ -18,22 +18,48 @@ export function Jobs() {
       <button onClick=${() => start({ kind: "index", quiet: true })} title="Takes longer, and keeps one core busy instead of all">Quietly</button></p>
     ${list.length === 0 && html`<div class="empty"><p>Nothing is going on. New and changed photos are
       taken in when you look for them.</p></div>`}
+    <${Folders} />
     <${Network} />
     <ul class="joblist">${list.map((job) => html`<${Job} key=${job.id} job=${job} />`)}</ul>
     <${Problems} />
   </section>`;
 }
 
+// Where pictures come from; on the machine that serves another folder can be added.
+function Folders() {
+  const [roots, setRoots] = useState([]);
+  const [path, setPath] = useState("");
+  const changed = useSignal(ticks.collection);
+  const ask = useAsk();
+  useEffect(() => { ask("/roots", setRoots, complain); }, [changed]);
+  const add = async (e) => {
+    e.preventDefault();
+    try {
+      setRoots(await call("/roots", { body: { path } }));
+      setPath("");
+      start({ kind: "index" });
+    } catch (error) { complain(error); }
+  };
+  return html`<details class="folders"><summary>${plural(roots.length, "folder")}</summary>
+    <ul>${roots.map((r) => html`<li key=${r.path}>${r.path}${!r.reachable && html` <span class="soft">(cannot be reached now; its photos stay)</span>`}</li>`)}</ul>
+    ${roots[0]?.path.startsWith("/") && html`<form class="buttons" onSubmit=${add}><label>Another folder <input value=${path} required
+      placeholder="/media/drive/photos" onInput=${(e) => setPath(e.target.value)} /></label> <button>Add</button></form>`}</details>`;
+}
+
 // Another network describes every picture anew; the old space serves until that is done.
 function Network() {
-  const at = useSignal(status);
+  const at = useSignal(status), list = useSignal(jobs);
+  const [wanted, setWanted] = useState({});
   if (!at?.network) return null;
-  const choose = (more) => start({ kind: "index", ...more });
-  const select = (name, label, values) => html`<label>${label} <select value=${at[name]}
-    onChange=${(e) => choose({ [name]: e.target.value })}>${values.map((v) => html`<option>${v}</option>`)}</select></label>`;
+  const busy = list.some((job) => ["index", "demo"].includes(job.kind) && ["queued", "running"].includes(job.state));
+  const now = { network: at.network, arithmetic: at.arithmetic, ...wanted };
+  const select = (name, label, values) => html`<label>${label} <select value=${now[name]} disabled=${busy}
+    onChange=${(e) => setWanted({ ...wanted, [name]: e.target.value })}>${values.map((v) => html`<option value=${v}>${v}</option>`)}</select></label>`;
+  const same = now.network === at.network && now.arithmetic === at.arithmetic;
   return html`<details><summary>How pictures are described</summary>
     <p class="buttons">${select("network", "Network", ["lite0", "lite1", "lite2"])}
-      ${select("arithmetic", "Arithmetic", ["float32", "int8"])}</p>
+      ${select("arithmetic", "Arithmetic", ["float32", "int8"])}
+      <button disabled=${busy || same} onClick=${() => start({ kind: "index", ...now })}>Describe all anew</button></p>
     <p class="soft">Another choice reads every picture once more. Marks stay; active models are learned again.</p></details>`;
 }
 
