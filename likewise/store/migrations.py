@@ -297,10 +297,15 @@ CREATE TABLE offered (
 CREATE INDEX offered_query ON offered (query_item);
 CREATE INDEX offered_taught ON offered (taught_item);
 """
+# A search for words does read what was opened for those very words.
+CLICKED = """
+CREATE INDEX judgements_clicked ON judgements (query_value)
+    WHERE kind = 'click' AND query_kind = 'text';
+"""
 
 STEPS: tuple[str, ...] = (
     ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES, LINES,
-    TAUGHT, CHECKS, OFFERED,
+    TAUGHT, CHECKS, OFFERED, CLICKED,
 )  # fmt: skip
 
 
