@@ -29,6 +29,7 @@ HEAVY = {
     "faiss": {"solvers/kmeans.py", "index/faiss.py", "index/tree.py", "features/words.py"},
     "onnxruntime": {"features"},
     "onnx": {"features"},
+    "tokenizers": {"features/clip.py"},
     "fastapi": {"server"},
     "uvicorn": {"server"},
     "starlette": {"server"},

@@ -39,8 +39,8 @@ def index(
     features: Annotated[
         str,
         typer.Option(
-            help="Blocks to compute, with commas: deep,colour,... or onnx:FILE; words adds "
-            "same-object search."
+            help="Blocks to compute, with commas: deep,colour,... or onnx:FILE, clip:FOLDER; words "
+            "adds same-object search."
         ),
     ] = "",
     describe: Annotated[

@@ -24,7 +24,7 @@ from likewise.collection.whole import duplicates as duplicates_
 from likewise.collection.whole import exporting
 from likewise.intake import LOCAL, UNREACHABLE, own_vectors, roots, scanning, sidecars
 from likewise.store import Described, Finding, Forgotten, Item, Model, Store, printable
-from likewise.types import DATA_FOLDER, LOOK, BadInput, NotFound, Progress, QueryRef, check_k
+from likewise.types import DATA_FOLDER, LOOK, NotFound, Progress, QueryRef, check_k
 
 if TYPE_CHECKING:
     from likewise.collection.learn.check import Check, Checking
@@ -191,7 +191,8 @@ class Collection:
             self.objects.switch_on()
             features = [name for name in features if name != visual_words.NAME] or None
         networks.choose(self.store, network, arithmetic)
-        chosen = self._features((own_vectors.BLOCK,) if vectors is not None else features)
+        own = (own_vectors.BLOCK,)
+        chosen = networks.settled(self.store, own if vectors is not None else features)
         if retry:
             self.store.contents.retry()
             self.store.segments.mend()
@@ -226,27 +227,13 @@ class Collection:
             self.build()
         return report
 
-    def _features(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
-        known = self.store.settings.get("features")
-        chosen = networks.features_of(self.store)
-        if wanted is not None:
-            chosen = networks.like(wanted, known)
-            if known and tuple(known) != chosen and len(self.store.items.contents()):
-                raise BadInput(
-                    f"This collection has the features {', '.join(known)}; to use others, start "
-                    "another data folder with --data."
-                )
-        if tuple(known or ()) != chosen:
-            self.store.settings.set("features", list(chosen))
-        return chosen
-
     def build(self, *, early: bool = False) -> int:
         """Build the indexes anew where something changed; gives the look's generation.
 
         ``early`` says that pictures are still coming in: then only the look is built.  Models
         whose space was fitted anew are learned again from what people said.
         """
-        self._features(None)
+        networks.settled(self.store)
         number, lines = 0, (self.store.segments.merge, self.objects.build)
         for work in (*(() if early else lines), partial(self.look.build, early=early)):
             number = self.store.segments.without_damage(work)

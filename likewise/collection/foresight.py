@@ -14,6 +14,7 @@ from likewise.collection.lines.defaults import FEATURES
 from likewise.collection.lines.visual_words import NAME as VISUAL_WORDS
 from likewise.intake import LOCAL
 from likewise.intake.forecast import SAMPLE, Forecast, kept_bytes
+from likewise.intake.own_networks import with_places
 from likewise.intake.roots import other_roots
 from likewise.intake.scanning import scan
 from likewise.intake.workers import Task, describe
@@ -36,7 +37,7 @@ def foreseen(
         store = collection.store
         told = store.items.compare(scan(top, os.fsencode(place), other_roots(store)).files)
         files = [*told.new, *told.changed, *told.returned]
-        known = features or store.settings.get("features") or FEATURES
+        known = features or with_places(store, store.settings.get("features") or FEATURES)
         return _foreseen(top, files, known, processes)
 
 

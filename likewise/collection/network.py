@@ -7,12 +7,13 @@ a model is of one space, and is put aside or learned again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.collection.lines.defaults import FEATURES, NETWORK
-from likewise.features import BOTH, block_of, named, network_of
+from likewise.features import BOTH, block_of, is_elsewhere, named, network_of
+from likewise.intake.own_networks import remember
 from likewise.store import Store
 from likewise.types import BadInput
 
@@ -41,10 +42,28 @@ def given_by(blocks: Iterable[str], network: tuple[str, str] | None) -> tuple[st
     )
 
 
-def like(wanted: Iterable[str], known: Iterable[str] | None) -> tuple[str, ...]:
-    """Blocks that were named: plain names mean those of the network that a collection has."""
-    names = tuple(wanted)
-    return given_by(names, network_of(tuple(known or names)))
+def settled(store: Store, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Blocks that pictures are described by from now on: those that were named, or as before.
+
+    Plain names mean those of the network that a collection has.  A network that a person brings
+    to pictures which are described already waits, as another one of ours does, for
+    :func:`change`.
+    """
+    known, chosen = store.settings.get("features"), features_of(store)
+    if wanted is not None:
+        names = remember(store, wanted)
+        chosen = given_by(names, network_of(tuple(known or names)))
+        if known and tuple(known) != chosen and len(store.items.contents()):
+            if not any(map(is_elsewhere, chosen)):
+                raise BadInput(
+                    f"This collection has the features {', '.join(known)}; to use others, start "
+                    "another data folder with --data."
+                )
+            store.settings.set(NEXT, list(chosen))
+            chosen = tuple(known)
+    if tuple(known or ()) != chosen:
+        store.settings.set("features", list(chosen))
+    return chosen
 
 
 def choose(store: Store, network: str | None, arithmetic: str | None) -> None:
@@ -71,9 +90,10 @@ def change(store: Store, folder: Path, report: IngestReport, **how: Any) -> bool
     blocks = [name for name in wanted if name not in known]
     from likewise.intake.rest import describe_rest
 
-    if not describe_rest(store, folder, blocks, **how):
+    if blocks and not describe_rest(store, folder, blocks, **how):
         return False
-    lacking = set(store.segments.missing(blocks[0]).tolist()) & set(store.items.contents().values())
+    missing = {c for block in blocks for c in store.segments.missing(block).tolist()}
+    lacking = missing & set(store.items.contents().values())
     if lacking:
         report.notes.append(
             f"{len(lacking):,} pictures could not be read for the other network; the one before "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.collection.options import Crop
+from likewise.intake.own_networks import with_places
 from likewise.store import Store, as_file, printable
 from likewise.types import BadInput, FloatArray, NotFound, QueryRef
 
@@ -31,6 +32,7 @@ class QueryPictures:
     def __init__(self, store: Store, folder: bytes) -> None:
         self._store, self._folder = store, folder
         self._describers: dict[tuple[str, ...], Describer] = {}
+        self._readers: dict[str, Describer] = {}
         self._lock = threading.Lock()
         self._features: OrderedDict[Any, Mapping[str, FloatArray]] = OrderedDict()
         self._uploads: dict[str, bytes] = {}
@@ -96,15 +98,34 @@ class QueryPictures:
                 self._features.move_to_end(key)
                 return self._features[key]
             if names not in self._describers:
-                self._describers[names] = Describer(names)
+                self._describers[names] = Describer(with_places(self._store, names))
         outcome = self._describers[names](self._task(ref))
         if outcome.problem:
             raise BadInput(f"The query picture cannot be used: {outcome.problem}")
+        return self._keep(key, outcome.features)
+
+    def _keep(self, key: Any, features: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
         with self._lock:
-            self._features[key] = outcome.features
+            self._features[key] = features
             while len(self._features) > KEPT:
                 self._features.popitem(last=False)
-        return outcome.features
+        return features
+
+    def read(self, text: str, block: str) -> FloatArray:
+        """The vector of a text by a network that reads, run by a child that does nothing else."""
+        from likewise.intake.workers import Describer, Task
+
+        (name,) = with_places(self._store, (block,))
+        key = name, text
+        with self._lock:
+            if key in self._features:
+                return self._features[key][block]
+            reader = self._readers.get(name) or Describer([name], pictures=False)
+            self._readers[name] = reader
+        outcome = reader(Task(1, text=text))
+        if outcome.problem:
+            raise BadInput(outcome.problem)
+        return self._keep(key, outcome.features)[block]
 
     def _task(self, ref: QueryRef) -> Task:
         from likewise.intake.workers import Task
@@ -117,5 +138,5 @@ class QueryPictures:
 
     def close(self) -> None:
         """End the children that decode."""
-        for describer in self._describers.values():
+        for describer in (*self._describers.values(), *self._readers.values()):
             describer.close()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.collection.lines.line import Line, View
-from likewise.collection.lines.reading import marked
+from likewise.collection.lines.reading import CLICK, marked
 from likewise.collection.options import Answer, Offer, Options, Query, Result
 from likewise.collection.text import Read, full_text, read
 from likewise.collection.whole import duplicates
@@ -36,7 +36,9 @@ MANY_MARKS = 5
 """So many marks of a query say more of pictures as they are than of smoothed ones."""
 TRIES = 3
 """States that are tried before a search reads from several."""
-PICTURE, TAUGHT, MARKS, USED, TEXT = "picture", "taught", "marks", "used", "text"
+PICTURE, TAUGHT, OPENED, MARKS, USED, TEXT = (
+    "picture", "taught", "opened", "marks", "used", "text",
+)  # fmt: skip
 SHOWN = 10
 """First results that stand for a query of words when earlier teaching near it is looked for."""
 
@@ -49,8 +51,8 @@ class Understood:
     ----------
     stages
         Evidence in the order it was added, each with the whole surrogate from then on: the
-        pictures by plain similarity, what the model was taught, the query's marks, marks of other
-        queries that a person wants to be used, its text.
+        pictures by plain similarity, what the model was taught, results that were opened for its
+        words, the query's marks, marks of other queries that a person wants to be used, its text.
     marks
         How many marks of this very query went in.
     read
@@ -151,9 +153,15 @@ class Search:
         base = stages[-1][1] if stages else None
         if (marks or used) and rows and view.bare is not view:  # a query with marks speaks as it is
             base = _pictures(_rows(query, view.bare), similarity)
-        for name, said in ((MARKS, marks), (USED, {**_less(used, own), **marks} if used else {})):
-            if said and text is not None and text.spoken is not None and not query.has_pictures:
-                stages.append((name, marked(text.spoken, view, said)))
+        spoken = None if text is None or query.has_pictures else text.spoken
+        opened = self._opened(query, view, marks) if spoken and options.marks else {}
+        for name, said in (
+            (OPENED, {} if marks else opened),
+            (MARKS, {**opened, **marks} if marks else {}),
+            (USED, {**opened, **_less(used, own), **marks} if used else {}),
+        ):
+            if said and spoken is not None:
+                stages.append((name, marked(spoken, view, said)))
             elif any(value > 0 for value in said.values()) or (said and base is not None):
                 stages.append((name, line.marked(view, similarity, base, said, own)))
         if text is not None and text.surrogate is not None and query.has_pictures:
@@ -179,6 +187,11 @@ class Search:
             return {}
         marks = self._teaching.marks(query)
         return {i: 1.0 if value > 0 else -1.0 for i, value in marks.items() if view.holds(i)}
+
+    def _opened(self, query: Query, view: View, marks: Mapping[int, float]) -> dict[int, float]:
+        """What results that were opened for words count, where no mark says more."""
+        clicked = self._store.judgements.clicked(query.ref.value) if query.can_be_judged else []
+        return {item: CLICK for item in clicked if item not in marks and view.holds(item)}
 
     def _read(self, query: Query, options: Options, view: View) -> Read | None:
         if not query.text.strip() or options.model == "plain":

@@ -9,13 +9,13 @@ import numpy as np
 
 from likewise.collection.lines.line import View
 from likewise.collection.lines.look import Look
-from likewise.collection.lines.reading import TITLE, Spoken, spoken
+from likewise.collection.lines.reading import NETWORK, TITLE, Spoken, spoken
 from likewise.features.class_words import Known, class_words
 from likewise.features.text import TextVocabulary
 from likewise.filters import Among
 from likewise.index.flat import FlatIndex
 from likewise.store import Store
-from likewise.types import Hits, Index, Surrogate
+from likewise.types import Hits, Index, LikewiseError, Surrogate
 
 if TYPE_CHECKING:
     from likewise.learners.clicks import Clicks
@@ -48,7 +48,7 @@ class Read(NamedTuple):
     @property
     def found_by(self) -> str:
         """What results say that it found."""
-        return "class names" if self.title == TITLE else "learned words"
+        return self.title if self.title in (TITLE, NETWORK) else "learned words"
 
     def find(self, view: View, k: int, *, among: Among | None = None) -> Hits:
         """The pictures that the words speak for: those of a score above zero."""
@@ -76,18 +76,29 @@ def read(
     if learned is not None:
         taken = set(own.known)
         words = [(w, k) for w, k in words if not taken.issuperset(learned.vocabulary.stems(w))]
-    meanings = view.line.meanings(view) if words and isinstance(view.line, Look) else None
-    said = None if meanings is None else spoken(words, meanings, view, store.words.named)
+    line, whole, trouble = view.line, None, ""
+    meanings = line.meanings(view) if isinstance(line, Look) else None
+    if isinstance(line, Look) and (words or learned is None):
+        try:
+            whole = line.read(" ".join(w for w, _ in words) if own.known else text, view)
+        except LikewiseError as error:
+            trouble = f"The words were looked up in texts only: {error}"
+    said = None
+    if meanings is not None and (words or whole is not None):
+        said = spoken(words, meanings, view, store.words.named, whole)
     heard = set() if said is None else {k.word for k in said.known} | {*said.named}
+    if whole is not None:
+        heard |= {w for w, _ in words}
     unknown = tuple(w for w, _ in words if w not in heard)
     deaf = [w for w, entry in words if entry is not None and w not in heard]
-    note = _note(unknown, bool(deaf), not told.known and not told.unknown)
+    empty = whole is None and not told.known and not told.unknown
+    note = trouble or _note(unknown, bool(deaf), empty)
     if said is None:
         return own._replace(unknown=unknown, note=note)
     if said.faint and not unknown:
         note = f"Probably nothing here shows {said.known[0].word}; what comes nearest is shown."
     known = (*own.known, *(w for w, _ in words if w in heard))
-    title = TITLE if said.known else "own words"
+    title = NETWORK if whole is not None else TITLE if said.known else "own words"
     if own.surrogate is None:
         return Read(said.surrogate, known, unknown, title, None, said, note)
     assert meanings is not None

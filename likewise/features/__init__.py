@@ -1,4 +1,4 @@
-"""Picture to vector: colour, texture, shape, Gist, deep, or any ONNX network.
+"""Picture to vector: colour, texture, shape, Gist, deep, or any ONNX network, also one that reads.
 
 A block of features is a small class with a ``name``, a ``dim``, a ``version`` and a call that
 takes pictures (height x width x 3, uint8, sRGB) and gives one float32 row each.  A
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ARITHMETICS", "DEFAULT", "NETWORKS", "REGISTRY", "FeatureSet", "block_of", "feature_set",
-    "named", "network_of",
+    "is_elsewhere", "named", "network_of",
 ]  # fmt: skip
 
 DEFAULT = ("deep", "logits", "colour", "texture", "shape")
 """Blocks of the default space."""
 
-ONNX = "onnx:"
+ELSEWHERE = ("onnx", "clip")
+"""Networks that a person brings: ``onnx:FILE``, ``clip:FOLDER``."""
 BOTH = ("deep", "logits")
 """Blocks that one pass of the network gives."""
 NETWORKS, ARITHMETICS = ("lite0", "lite1", "lite2"), ("float32", "int8")
@@ -54,8 +55,13 @@ def named(block: str, network: str = "lite0", arithmetic: str = "float32") -> st
 
 def block_of(name: str) -> str:
     """The kind of a block, whichever network gives it: ``deep`` of ``deep-lite2``."""
-    block = name.partition("-")[0]
-    return block if block in BOTH else name
+    block = name.partition(":")[0].partition("-")[0]
+    return block if block in (*BOTH, *ELSEWHERE) else name
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether a network that a person brought gives a block."""
+    return block_of(name) in ELSEWHERE
 
 
 def network_of(names: Sequence[str]) -> tuple[str, str] | None:
@@ -132,6 +138,10 @@ class FeatureSet:
             out[feature.name] = passes[network][output]
         return out
 
+    def read(self, text: str) -> dict[str, NDArray[np.float32]]:
+        """A text as the blocks that read see it."""
+        return {f.name: f.read(text) for f in self._features if hasattr(f, "read")}
+
 
 def feature_set(names: Sequence[str] = DEFAULT, *, threads: int = 1) -> FeatureSet:
     """The named blocks as one set.
@@ -139,8 +149,9 @@ def feature_set(names: Sequence[str] = DEFAULT, *, threads: int = 1) -> FeatureS
     Parameters
     ----------
     names
-        Keys of :data:`REGISTRY`, what :func:`named` makes of the deep ones, or ``onnx:FILE`` for a
-        network with its JSON file beside it.
+        Keys of :data:`REGISTRY`, what :func:`named` makes of the deep ones, ``onnx:FILE`` for a
+        network with its JSON file beside it, or ``clip:FOLDER`` for one that reads words too;
+        with the block's own name before the colon, other files than those it had are refused.
     threads
         Threads of one pass of a network; 1 where several processes share the cores.
     """
@@ -148,14 +159,17 @@ def feature_set(names: Sequence[str] = DEFAULT, *, threads: int = 1) -> FeatureS
         raise BadInput("Name at least one block of features, as a list of names.")
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise BadInput(f"threads must be a whole number of at least 1, not {threads!r}.")
+    from likewise.features.clip import Clip
     from likewise.features.deep import Network
     from likewise.features.onnx_file import OnnxFile
 
     networks: dict[tuple[str, str], Network] = {}
     features: list[Features] = []
     for name in names:
-        if name.startswith(ONNX):
-            features.append(OnnxFile(name.removeprefix(ONNX), threads=threads))
+        block, _, place = name.partition(":")
+        if is_elsewhere(name) and place:
+            made_of = Clip if block_of(name) == "clip" else OnnxFile
+            features.append(made_of(place, block if "-" in block else "", threads=threads))
         elif (choice := network_of([name])) is not None:
             network = networks.setdefault(choice, Network(*choice, threads=threads))
             features.append(REGISTRY[block_of(name)](network))
@@ -164,7 +178,7 @@ def feature_set(names: Sequence[str] = DEFAULT, *, threads: int = 1) -> FeatureS
         else:
             raise BadInput(
                 f"There are no features called {name!r}; choose among {', '.join(REGISTRY)} "
-                "or onnx:FILE."
+                "or onnx:FILE or clip:FOLDER."
             )
     made = [feature.name for feature in features]
     twice = [name for name in made if made.count(name) > 1]

@@ -17,7 +17,8 @@ normalise    whether rows are brought to unit length
 ===========  =========================================================================
 
 Only ``interpolation`` (``bicubic``, the default, ``bilinear`` or ``area``) may be left out.
-Scale: whatever the network gives, or unit length.
+Scale: whatever the network gives, or unit length.  The block's name carries a hash of the files,
+so that vectors of two networks are never mixed.  Nothing is parsed before it is needed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -58,30 +60,17 @@ class Preprocessing:
     output: str
     normalise: bool
     interpolation: str = "bicubic"
+    edge: int = 0
+    """What ``shortest`` scales the shorter side to, where more than the size is kept around it."""
 
     @classmethod
     def read(cls, path: Path) -> Preprocessing:
         """The settings of a JSON file; what is missing or wrong is named."""
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise NotFound(
-                f"The file {path.name} is missing: put a JSON with size, resize, crop, mean, std, "
-                "layout, output and normalise beside the ONNX file."
-            ) from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"The file {path.name} cannot be read: {error}.") from error
-        try:
-            values = json.loads(text)
-        except ValueError as error:
-            raise BadInput(f"The file {path.name} is no valid JSON: {error}.") from error
-        return cls.of(values, path.name)
+        return cls.of(read_json(path), path.name)
 
     @classmethod
     def of(cls, values: Any, file: str = "settings") -> Preprocessing:
         """The settings of a dictionary."""
-        if not isinstance(values, dict):
-            raise BadInput(f"The file {file} must hold one JSON object.")
         needed = ("size", "resize", "crop", "mean", "std", "layout", "output", "normalise")
         missing = [key for key in needed if key not in values]
         if missing:
@@ -126,6 +115,7 @@ class Preprocessing:
         if self.resize == "shortest":
             # the centre part that fills the size, resized in one step
             scale = max(self.width / image.width, self.height / image.height)
+            scale = max(scale, self.edge / min(image.size))
             wide, high = self.width / scale, self.height / scale
             left, top = (image.width - wide) / 2, (image.height - high) / 2
             box = (max(left, 0), max(top, 0), left + wide, top + high)
@@ -141,21 +131,52 @@ class OnnxFile:
     ----------
     path
         The ONNX file; its preprocessing is in the JSON file of the same name.
+    name
+        The block's name where it is known: other files than those are refused.
     threads
         Threads of one pass.
     """
 
-    name: ClassVar[str] = "onnx"
+    kind: ClassVar[str] = "onnx"
 
-    def __init__(self, path: Path | str, *, threads: int = 1) -> None:
-        self.path = Path(path)
-        self.threads = threads
-        if not self.path.is_file():
-            raise NotFound(f"There is no ONNX file {self.path}; check the name after 'onnx:'.")
-        self.settings = Preprocessing.read(self.path.with_suffix(".json"))
+    def __init__(self, path: Path | str, name: str = "", *, threads: int = 1) -> None:
+        self.path, self._name, self.threads = Path(path), name, threads
         self._session: Any = None
         self._dim: int | None = None
-        self._version: str | None = None
+        for file in self.files():
+            if not file.is_file():
+                raise NotFound(self._missing(file))
+
+    def files(self) -> list[Path]:
+        """All that the vectors depend on."""
+        return [self.path, self.path.with_suffix(".json")]
+
+    def _missing(self, file: Path) -> str:
+        if file == self.path:
+            return f"There is no ONNX file {self.path}; check the name after 'onnx:'."
+        return (
+            f"The file {file.name} is missing: put a JSON with size, resize, crop, mean, std, "
+            "layout, output and normalise beside the ONNX file."
+        )
+
+    @cached_property
+    def settings(self) -> Preprocessing:
+        """What is done to a picture first."""
+        return Preprocessing.read(self.path.with_suffix(".json"))
+
+    @cached_property
+    def version(self) -> str:
+        """Hash of the network and of what stands beside it."""
+        whole = hashlib.sha256()
+        for file in self.files():
+            with file.open("rb") as opened:
+                whole.update(hashlib.file_digest(opened, "sha256").digest())
+        return f"{self.kind}-{whole.hexdigest()[:12]}"
+
+    @property
+    def name(self) -> str:
+        """Name of the block: the version, unless another was asked for."""
+        return self._name or self.version
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_session": None}
@@ -167,15 +188,6 @@ class OnnxFile:
             grey = np.full((self.settings.height, self.settings.width, 3), 127, np.uint8)
             self._dim = self._run(Batch([grey])).shape[1]
         return self._dim
-
-    @property
-    def version(self) -> str:
-        """Hash of the network and of its preprocessing."""
-        if self._version is None:
-            h = hashlib.sha256(self.path.read_bytes())
-            h.update(repr(self.settings).encode())
-            self._version = "onnx-" + h.hexdigest()[:24]
-        return self._version
 
     def __call__(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
         """One row a picture."""
@@ -189,22 +201,22 @@ class OnnxFile:
         return out
 
     def _run(self, batch: Batch) -> NDArray[np.float32]:
-        session = self._opened()
+        session, tensor = self._opened(), self.settings.tensor(batch)
+        entry, output = session.get_inputs()[0], self._output(session)
+        if entry.type == "tensor(float16)":
+            tensor = tensor.astype(np.float16)
         try:
-            (out,) = session.run(
-                [self.settings.output],
-                {session.get_inputs()[0].name: self.settings.tensor(batch)},
-            )
+            (out,) = session.run([output], {entry.name: tensor})
         except Exception as error:  # onnxruntime has no common error class
             raise BadInput(
                 f"The network {self.path.name} does not take pictures as its JSON file says "
-                f"({_first_line(error)}); check size and layout."
+                f"({first_line(error)}); check size and layout."
             ) from error
         rows = np.asarray(out)
         if rows.shape[:1] != (len(batch),) or rows.dtype.kind != "f":
             raise BadInput(
-                f"The output {self.settings.output!r} of {self.path.name} does not hold one "
-                "vector of floats a picture; name another output."
+                f"The output {output!r} of {self.path.name} does not hold one vector of floats a "
+                "picture; name another output."
             )
         rows = rows.reshape(len(batch), -1).astype(np.float32)
         if not np.isfinite(rows).all():
@@ -213,29 +225,60 @@ class OnnxFile:
 
     def _opened(self) -> Any:
         if self._session is None:
-            try:
-                session = open_session(str(self.path), self.threads)
-            except Exception as error:
-                raise DataProblem(
-                    f"The file {self.path.name} is no ONNX network that onnxruntime can open "
-                    f"({_first_line(error)})."
-                ) from error
-            outputs = [o.name for o in session.get_outputs()]
+            self.check()
+            session = open_network(self.path, self.threads)
             if len(session.get_inputs()) != 1:
                 raise BadInput(
                     f"The network {self.path.name} has {len(session.get_inputs())} inputs; "
                     "export the image encoder alone."
                 )
-            if self.settings.output not in outputs:
-                raise BadInput(
-                    f"The network {self.path.name} has no output {self.settings.output!r}; "
-                    f"it has {', '.join(outputs)}."
-                )
             self._session = session
         return self._session
 
+    def check(self) -> None:
+        """Refuse other files than those that the block is named after."""
+        if self.name != self.version:
+            raise DataProblem(
+                f"The network at {self.path} has changed since it described this collection; put "
+                "the former one back, or start another data folder with --data."
+            )
 
-def _first_line(error: Exception) -> str:
+    def _output(self, session: Any) -> str:
+        outputs = [o.name for o in session.get_outputs()]
+        if self.settings.output not in outputs:
+            raise BadInput(
+                f"The network {self.path.name} has no output {self.settings.output!r}; "
+                f"it has {', '.join(outputs)}."
+            )
+        return self.settings.output
+
+
+def open_network(path: Path, threads: int) -> Any:
+    """A network from elsewhere, parsed."""
+    try:
+        return open_session(str(path), threads)
+    except Exception as error:
+        raise DataProblem(
+            f"The file {path.name} is no ONNX network that onnxruntime can open "
+            f"({first_line(error)})."
+        ) from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"The file {path.name} cannot be read: {error}.") from error
+    except ValueError as error:
+        raise BadInput(f"The file {path.name} is no valid JSON: {error}.") from error
+    if not isinstance(values, dict):
+        raise BadInput(f"The file {path.name} must hold one JSON object.")
+    return values
+
+
+def first_line(error: Exception) -> str:
+    """What an error of another library says first."""
     return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from likewise.intake.confine import confine
 from likewise.intake.decoding import Picture, Unreadable, crop_pixels, decode
+from likewise.types import LikewiseError
 
 MEMORY = 1 << 30
 """Most memory that decoding one file may add to a child."""
@@ -35,7 +36,7 @@ STARTS, WAITS, COMPUTES, DIED = -1, -2, -3, -4
 
 @dataclass(frozen=True)
 class Task:
-    """One picture to describe: the caller's key, and a file or the bytes of one.
+    """One picture to describe: the caller's key, and a file or the bytes of one; or a text.
 
     ``crop`` is (left, top, right, bottom) as shares of width and height.  A file whose digest
     begins like one of ``known`` (:func:`short`) is read and not described.
@@ -46,6 +47,7 @@ class Task:
     data: bytes | None = None
     crop: tuple[float, float, float, float] | None = None
     known: frozenset[bytes] = frozenset()
+    text: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,15 +93,18 @@ def plain(message: bytes) -> Any:
 
 
 def work(
-    pipe: Connection, features: tuple[str, ...], gps: bool, decoder: Decoder, bulk: bool
+    pipe: Connection, features: tuple[str, ...], gps: bool, decoder: Decoder | None, bulk: bool
 ) -> None:
-    """Describe chunks of tasks that come through the pipe, until it is closed."""
-    from likewise.features import ONNX, feature_set
+    """Describe chunks of tasks that come through the pipe, until it is closed.
+
+    Without a decoder there will be no pictures, only texts.
+    """
+    from likewise.features import feature_set, is_elsewhere
 
     if bulk and hasattr(os, "nice"):
         os.nice(10)  # searches, and whatever else the computer is used for, come first
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    ours = [name for name in features if not name.startswith(ONNX)]
+    ours = [name for name in features if not is_elsewhere(name)]
     blank = [np.zeros((32, 32, 3), np.uint8)]
     try:
         compute = feature_set(ours) if ours else None
@@ -108,7 +113,7 @@ def work(
         confine()
         if len(ours) < len(features):  # a network from elsewhere is parsed in confinement
             compute = feature_set(features)
-            compute(blank)
+            compute(blank) if decoder is not None else compute.read("")
     except Exception as error:
         pipe.send(f"The features could not be set up: {error}")
         return
@@ -116,11 +121,25 @@ def work(
         pipe.send(WAITS)
         while True:
             chunk: list[Task] = pipe.recv()
-            pipe.send(_describe_chunk(chunk, compute, lambda task: decoder(task, gps), pipe))
+            if decoder is None or chunk[0].text is not None:
+                pipe.send(_read_chunk(chunk, compute, pipe))
+            else:
+                pipe.send(_describe_chunk(chunk, compute, decoder, gps, pipe))
+
+
+def _read_chunk(chunk: list[Task], compute: Any, pipe: Connection) -> list[Outcome]:
+    outcomes = []
+    pipe.send(COMPUTES)
+    for task in chunk:
+        try:
+            outcomes.append(Outcome(task.key, features=compute.read(task.text or "")))
+        except LikewiseError as error:
+            outcomes.append(Outcome(task.key, problem=str(error)))
+    return outcomes
 
 
 def _describe_chunk(
-    chunk: list[Task], compute: Any, decoder: Callable[[Task], Picture], pipe: Connection
+    chunk: list[Task], compute: Any, decoder: Decoder, gps: bool, pipe: Connection
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
     good: list[tuple[int, bytes, Picture]] = []
@@ -134,7 +153,7 @@ def _describe_chunk(
                 if short(digest) in task.known:
                     outcomes.append(Outcome(task.key, sha256=digest))
                 else:
-                    good.append((task.key, digest, decoder(replace(task, data=data))))
+                    good.append((task.key, digest, decoder(replace(task, data=data), gps)))
             except Unreadable as error:
                 outcomes.append(Outcome(task.key, problem=str(error), sha256=digest))
             except MemoryError:

@@ -22,6 +22,7 @@ from likewise.features import block_of
 from likewise.intake import LOCAL, UNREACHABLE
 from likewise.intake.decoding import Unreadable
 from likewise.intake.forecast import Forecast, Pace
+from likewise.intake.own_networks import with_places
 from likewise.intake.roots import drop_roots, other_roots, root_of
 from likewise.intake.scanning import Scan, scan
 from likewise.intake.workers import Outcome, Task, describe, digest_of, short
@@ -117,7 +118,7 @@ def ingest(
     )
     run = _Run(store, folder, comparison, missing, away, report, progress, foreseen)
     run.follow(others, set(found.unreachable))
-    outcomes = describe(run.tasks(), features, processes=processes, gps=gps)
+    outcomes = describe(run.tasks(), with_places(store, features), processes=processes, gps=gps)
     try:
         for outcome in outcomes:
             if run.take(outcome):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from likewise.intake.ingest import COMMIT_EVERY, kept_as
+from likewise.intake.own_networks import with_places
 from likewise.intake.workers import Task, describe
 from likewise.store import Store
 from likewise.types import Progress
@@ -41,7 +42,7 @@ def describe_rest(
             store.segments.append(list(batch), rows, dtype=kept_as(rows))
             batch.clear()
 
-    outcomes = describe(tasks, blocks, processes=processes)
+    outcomes = describe(tasks, with_places(store, blocks), processes=processes)
     finished = True
     try:
         for done, outcome in enumerate(outcomes, start=1):

@@ -142,7 +142,8 @@ def start_child(process: BaseProcess) -> None:
 class Describer:
     """One child kept for query pictures, so that only the first one waits for its start.
 
-    Safe to call from several threads; calls wait for each other.
+    With ``pictures=False`` it is told texts only, for features that read them.  Safe to call from
+    several threads; calls wait for each other.
     """
 
     def __init__(
@@ -151,9 +152,10 @@ class Describer:
         *,
         seconds: float = SECONDS,
         decoder: Decoder | None = None,
+        pictures: bool = True,
     ) -> None:
         self._features, self._seconds = tuple(features), seconds
-        self._decoder = decoder or decode_task
+        self._decoder = (decoder or decode_task) if pictures else None
         self._lock = threading.Lock()
         self._pool: _Pool | None = None
 

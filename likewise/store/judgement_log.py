@@ -183,6 +183,18 @@ class JudgementLog:
         crop = json.dumps(query.crop) if query.crop else None
         return float(sum(row[1] for row in rows if row[0] not in gone and row[2] == crop))
 
+    def clicked(self, text: str) -> list[int]:
+        """Items that were chosen (clicked) for a text, each once."""
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT j.id, d.item FROM judgements AS j INDEXED BY judgements_clicked "
+                "JOIN judged AS d ON d.judgement = j.id "
+                "WHERE j.kind = 'click' AND j.query_kind = 'text' AND j.query_value = ?",
+                (text,),
+            ).fetchall()
+            gone = _undone(db, [row[0] for row in rows])
+        return sorted({item for record, item in rows if record not in gone})
+
     def said(self, after: int = 0) -> list[Said]:
         """What was said for queries after a record, in order; clicks are not even read.
 

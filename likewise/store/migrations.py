@@ -297,6 +297,11 @@ CREATE TABLE offered (
 CREATE INDEX offered_query ON offered (query_item);
 CREATE INDEX offered_taught ON offered (taught_item);
 """
+# A search for words does read what was opened for those very words.
+CLICKED = """
+CREATE INDEX judgements_clicked ON judgements (query_value)
+    WHERE kind = 'click' AND query_kind = 'text';
+"""
 
 # Engines that keep facts for filters are told which changed since; without such, nothing is logged.
 _KEPT = "EXISTS (SELECT 1 FROM settings WHERE name = 'engine_tables')"
@@ -318,7 +323,7 @@ CREATE TRIGGER restated_tag_out AFTER DELETE ON texts WHEN old.kind = 'tag' AND 
 
 STEPS: tuple[str, ...] = (
     ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES, LINES,
-    TAUGHT, CHECKS, OFFERED, RESTATED,
+    TAUGHT, CHECKS, OFFERED, RESTATED, CLICKED,
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import likewise
+from likewise.collection import Options
 from likewise.collection.lines import meanings
 from likewise.features.class_names import class_names
 from likewise.store import Result
@@ -193,3 +194,30 @@ def test_own_captions_take_over_from_the_first_one(tmp_path):
         collection.tag(foxes[:8], add=["flower"])
         taught = collection.search(text="flowers", k=30)
         assert right(taught, "red fox", 30) >= 20
+
+
+def test_results_that_were_opened_count_at_once_and_less_than_marks(tmp_path):
+    with made(tmp_path / "pictures") as collection:
+        query = collection.query(text="red")
+        before = collection.ask(query, k=144)
+        foxes = [r.item for r in before if kind_of(r.path) == "red fox"]
+        records = [collection.click(query, item) for item in (foxes[0], foxes[0], foxes[1])]
+        opened = collection.ask(query, k=144)
+        assert opened.marks == 0
+        assert right(opened, "red fox", 10) > right(before, "red fox", 10)
+        for result in opened.results[:3]:
+            assert set(sums_up(collection, query, result)["parts"]) == {"text", "opened"}
+        vectors = [asked(collection, query)]
+        records.append(collection.click(query, foxes[1]))  # once more says nothing more
+        vectors.append(asked(collection, query))
+        np.testing.assert_array_equal(*vectors)
+        for record in records:
+            collection.undo(record)
+        assert collection.ask(query, k=144).ids.tolist() == before.ids.tolist()
+        collection.click(query, foxes[0])
+        collection.mark(query, [foxes[0]], False)  # a mark says more
+        assert foxes[0] not in collection.ask(query, k=144).ids
+
+
+def asked(collection, query):
+    return collection._search.understand(query, Options()).surrogate.vector

@@ -104,8 +104,8 @@ def test_version_follows_network_and_settings(tmp_path: Path) -> None:
 def test_part_of_a_set(tmp_path: Path) -> None:
     feature = opened(tmp_path)
     blocks = feature_set(["texture", f"onnx:{feature.path}"])
-    assert blocks.blocks == {"texture": 18, "onnx": 3}
-    np.testing.assert_array_equal(blocks([scene(0)])["onnx"], feature([scene(0)]))
+    assert blocks.blocks == {"texture": 18, feature.name: 3}
+    np.testing.assert_array_equal(blocks([scene(0)])[feature.name], feature([scene(0)]))
 
 
 @pytest.mark.parametrize("key", list(SETTINGS))
@@ -114,7 +114,7 @@ def test_what_the_json_lacks_is_named(tmp_path: Path, key: str) -> None:
     rest = {k: v for k, v in SETTINGS.items() if k != key}
     path.with_suffix(".json").write_text(json.dumps(rest))
     with pytest.raises(BadInput, match=f"lacks {key};"):
-        OnnxFile(path)
+        _ = OnnxFile(path).dim
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_the_json_lacks_is_named(tmp_path: Path, key: str) -> None:
 )
 def test_wrong_settings_are_told(tmp_path: Path, key: str, value: Any) -> None:
     with pytest.raises(BadInput, match=key):
-        opened(tmp_path, **{key: value})
+        _ = opened(tmp_path, **{key: value}).dim
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_broken_json_is_told(tmp_path: Path, text: str, says: str) -> None:
     path = network(tmp_path)
     path.with_suffix(".json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(BadInput, match=says):
-        OnnxFile(path)
+        _ = OnnxFile(path).dim
 
 
 def test_missing_files_are_told(tmp_path: Path) -> None:

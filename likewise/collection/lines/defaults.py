@@ -22,6 +22,7 @@ SPECS: Mapping[str, BlockSpec] = {
     "colour": BlockSpec(64, power=0.5),
     "texture": BlockSpec(18, power=0.5, unit_first=True, whiten=0.5),
     "shape": BlockSpec(64, power=0.5, whiten=0.5),
+    "clip": BlockSpec(512, unit_first=True),
 }
 
 WEIGHTS: Mapping[str, float] = {

@@ -20,6 +20,7 @@ from likewise.collection.lines.meanings import Meanings, of_view
 from likewise.collection.lines.parts import Part
 from likewise.collection.lines.smoothing import AT_ONCE, Rescored, smoothed_by
 from likewise.collection.query_pictures import QueryPictures
+from likewise.features import block_of
 from likewise.index.flat import FlatIndex
 from likewise.intake.own_vectors import BLOCK as OWN
 from likewise.learners.plain import Plain
@@ -111,6 +112,18 @@ class Look(Line):
         if key not in self._meanings:
             self._meanings = {key: of_view(self._store, view)}
         return self._meanings[key]
+
+    def read(self, text: str, view: View) -> Surrogate | None:
+        """A text as the collection's own network reads it; None where it has none that reads."""
+        space = view.plain.space
+        block = next((name for name in space.names if block_of(name) == "clip"), None)
+        meanings = None if block is None else self.meanings(view)
+        if block is None or meanings is None:
+            return None
+        vector = np.zeros(space.dim)
+        basis = space.to_arrays()[0][f"{block}.basis"]
+        vector[space.slices[block]] = self._pictures.read(text, block) @ basis
+        return meanings.scaled(Surrogate(vector, space=view.space))
 
     def contributions(self, surrogate: Surrogate, code: Any, view: View) -> dict[str, float]:
         """What each block of features adds."""

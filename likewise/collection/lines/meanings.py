@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.lines.line import View
+from likewise.features import block_of
 from likewise.features.class_words import CLASSES, COLOURS, COLUMNS
 from likewise.store import Store
 from likewise.types import FloatArray, IdArray, Surrogate
@@ -117,24 +118,26 @@ def fitted(codes: Any, columns: NDArray[np.float32]) -> NDArray[np.float32]:
 def fit(store: Store, codes: Any, contents: IdArray) -> NDArray[np.float32] | None:
     """The table from a collection's codes and stored features; None where words have no columns."""
     blocks = _blocks(store)
-    if not blocks or not len(contents):
+    if blocks is None or not len(contents):
         return None
     rows = _sample(len(contents))
 
     def read(some: IdArray) -> dict[str, Any]:
-        return {block: store.segments.read(block, some) for block in blocks}
+        return {block_of(block): store.segments.read(block, some) for block in blocks}
 
     sound, features = store.segments.sound(contents[rows], read)
     rows = rows[sound]
     return fitted(codes[rows], targets(features, len(rows))) if len(rows) else None
 
 
-def _blocks(store: Store) -> list[str]:
-    """Blocks that words can have columns over; one of another size is somebody's own."""
+def _blocks(store: Store) -> list[str] | None:
+    """Blocks that words can have columns over; one of another size is somebody's own.
+
+    None where words mean nothing here: no such block, and no network that reads them itself.
+    """
     chosen, known = store.settings.get("features") or (), store.segments.blocks()
-    return [
-        name for name in BLOCKS if name in chosen and known.get(name, (0, 0))[0] == BLOCKS[name]
-    ]
+    found = [b for b in chosen if known.get(b, (0,))[0] == BLOCKS.get(block_of(b), -1)]
+    return found if found or any(block_of(name) == "clip" for name in chosen) else None
 
 
 def _sample(count: int) -> IdArray:
@@ -147,7 +150,7 @@ def of_view(store: Store, view: View) -> Meanings | None:
     found = store.generations.current(view.line.stored) if view.generation else None
     if found is not None and found.number == view.generation and (found.folder / FILE).exists():
         return Meanings(np.load(found.folder / FILE), view.space, len(view))
-    if not len(view) or not _blocks(store):
+    if not len(view) or _blocks(store) is None:
         return None
     rows = _sample(len(view))
     table = fit(store, view.rows(view.ids[rows]), view.contents[rows])

@@ -19,13 +19,16 @@ from likewise.features.class_names import class_names
 from likewise.features.class_words import CLASSES, COLOUR_BINS, Known
 from likewise.types import IdArray, Surrogate
 
-TITLE = "class names"
+TITLE, NETWORK = "class names", "your network"
+"""What words were read by: the shipped table, or a network of one's own."""
 EXPANDED, EXPANSION = 20, 1.0
 """Best results that are taken to show the words, and what they weigh beside the words."""
 LARGE = 20_000
 """In a larger collection that second search takes too long, and is left out."""
 NAMED, MARKED = 3.0, 1.0
 """How many pictures that people named, or marked for the query, the table's opinion counts for."""
+CLICK = 0.3
+"""What a picture that was opened for the query counts beside one that was marked."""
 SMOOTH = 1e-2
 """Ridge of the direction of a few pictures."""
 FAINT, FIRST = 0.07, 5
@@ -77,6 +80,7 @@ def spoken(
     meanings: Meanings,
     view: View,
     named: Callable[[str], IdArray],
+    whole: Surrogate | None = None,
 ) -> Spoken | None:
     """The sum of the words' directions: the table's times its confidence squared, and own ones.
 
@@ -86,14 +90,18 @@ def spoken(
         Each word with what the table knows of it.
     named
         Items that people named so.
+    whole
+        The whole text as a network of one's own reads it; the table is not asked then.
     """
-    told: Surrogate | None = None
+    told = None if words else whole
     known, counts = [], {}
     for word, entry in words:
-        own = None if entry is None else meanings.of_columns(entry.columns, entry.weights)
-        if own is not None and entry is not None:
-            own = own * entry.confidence**2
-            known.append(entry)
+        own = None if whole is None else whole * (1 / len(words))
+        if whole is None and entry is not None:
+            own = meanings.of_columns(entry.columns, entry.weights)
+            if own is not None:
+                own = own * entry.confidence**2
+                known.append(entry)
         ids = named(word)
         ids = ids[places(view.ids, ids) >= 0]
         if 0 < 2 * len(ids) <= len(view):  # what most pictures are called says nothing
