@@ -201,7 +201,7 @@ class Search:
 
     def _offers(self, asked: Understood, options: Options, hits: Hits) -> tuple[Offer, ...]:
         """Earlier teaching near this query; words are where their first results are."""
-        query, view, offers = asked.query, asked.view, self._teaching.offers
+        query, view, offers = asked.query, asked.view.bare, self._teaching.offers
         if query.line != LOOK or not view.space:
             return offers.used(query.line, options.use)
         rows = [view.query(e.ref) * e.weight for e in query.examples]

@@ -86,11 +86,16 @@ class TaughtGroups:
         self._mean = all_.mean(axis=0)
         self._square = (all_.T @ all_ / len(all_)).astype(np.float32)
         self._groups: dict[str, _Group] = {}
+        self._clear()
+
+    def _clear(self) -> None:
+        """No rows: a group that changes gets a new slot, and its old one is dead."""
         dim = len(self._root)
         self._names: list[str | None] = []
         self._leads = np.zeros((0, dim), np.float32)
         self._members = np.zeros((0, dim), np.float32)
-        self._owner = np.zeros(0, np.int64)
+        self._starts = np.zeros(0, np.int64)
+        self._dead = np.zeros(0, bool)
         self._used = 0
 
     def __len__(self) -> int:
@@ -102,59 +107,72 @@ class TaughtGroups:
     def put(self, name: str, members: Any, wrong: Any = (), answers: Sequence[Answer] = ()) -> None:
         """Add a group, or change it; picture vectors, one row each; none at all removes it."""
         old = self._groups.pop(name, None)
-        slot = len(self._names) if old is None else old.slot
         if old is not None:
-            self._owner[self._owner == slot] = -1
-            self._names[slot] = None
-        if not len(members):
-            return
-        good = self._scaled(members)
-        bad = self._scaled(wrong) if len(wrong) else good[:0]
-        group = self._groups[name] = _Group(slot, good, bad, tuple(answers))
-        if slot == len(self._names):
-            self._names.append(name)
-            self._leads = _room(self._leads, slot + 1)
-        self._names[slot] = name
+            self._dead[old.slot], self._names[old.slot] = True, None
+        if len(members):
+            good = self._scaled(members)
+            bad = self._scaled(wrong) if len(wrong) else good[:0]
+            self._groups[name] = group = _Group(0, good, bad, tuple(answers))
+            self._place(name, group)
+        if len(self._names) > 2 * len(self._groups) + 64:
+            self._clear()
+            for known, group in self._groups.items():
+                self._place(known, group)
+
+    def _place(self, name: str, group: _Group) -> None:
+        """Rows of a group, behind all others."""
+        slot = group.slot = len(self._names)
+        self._names.append(name)
+        start, self._used = self._used, self._used + len(group.good)
+        self._leads, self._starts, self._dead = (
+            _room(rows, slot + 1) for rows in (self._leads, self._starts, self._dead)
+        )
+        self._members = _room(self._members, self._used)
         lead = _lead(group.good, group.bad)
         self._leads[slot] = lead / max(self._spread(lead), 1e-9)
-        start, self._used = self._used, self._used + len(group.good)
-        self._members = _room(self._members, self._used)
-        self._owner = _room(self._owner, self._used)
         self._members[start : self._used] = group.good
-        self._owner[start : self._used] = slot
-        self._tidy()
+        self._starts[slot], self._dead[slot] = start, False
 
     def likeness(self, row: Any) -> dict[str, float]:
         """How near a query stands to each group, by name; higher is nearer."""
-        if not self._groups:
-            return {}
-        z, count = self._scaled(row)[0], len(self._names)
-        alive = self._owner[: self._used] >= 0
-        best = np.full(count, -np.inf)
-        near = self._members[: self._used] @ z
-        np.maximum.at(best, self._owner[: self._used][alive], near[alive])
+        likeness = self._likeness(self._scaled(row)[0])[0].tolist()
+        return {name: v for name, v in zip(self._names, likeness) if name is not None}
+
+    def _likeness(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Likeness by slot, and the cosine to the nearest member; -inf where nothing is left."""
+        count = len(self._names)
+        if not count:
+            return np.zeros(0), np.zeros(0)
+        near = np.maximum.reduceat(self._members[: self._used] @ z, self._starts[:count])
         stands = self._leads[:count] @ (z - self._mean)
-        out = (best - float(self._mean @ z)) / max(self._spread(z), 1e-9)
+        out = (near - float(self._mean @ z)) / max(self._spread(z), 1e-9)
         total = self.settings.group * stands + self.settings.member * out
-        member = best > SAME  # marked right: nothing is nearer, however few pictures there are
-        total[member] = np.maximum(total[member], self.settings.least + self.settings.slack)
-        return {name: float(s) for name, s in zip(self._names, total) if name is not None}
+        total[self._dead[:count]] = -np.inf
+        return total, near
 
     def offered(self, row: Any, without: Collection[str] = ()) -> list[tuple[str, float]]:
-        """Groups that a query is to be offered, the likeliest first, each with its likeness."""
-        s = self.settings
-        found = sorted(self.likeness(row).items(), key=lambda pair: -pair[1])
-        near = [(n, v) for n, v in found[: 4 * s.most] if v >= s.least - s.slack]
-        z = self._scaled(row)[0]
-        judged = [
-            (n, v, v + self.shift(n))
-            for n, v in near
-            if n not in without and not self._was_wrong(n, z)
-        ]
-        judged.sort(key=lambda one: -one[2])
-        if not judged or judged[0][2] < s.least:
+        """Groups that a query is to be offered, the likeliest first, each with its likeness.
+
+        Where the query is a member of a group, or as good as one, the group comes before all
+        others: nothing is nearer, however few pictures there are and whatever was refused.
+        """
+        s, z = self.settings, self._scaled(row)[0]
+        likeness, near = self._likeness(z)
+        copies = (near > SAME) & np.isfinite(likeness)
+        likeness[copies] = np.maximum(likeness[copies], s.least)
+        order = np.lexsort((-likeness, ~copies))[: 4 * s.most + len(without)]
+        judged = []
+        for slot in order.tolist():
+            name, value = self._names[slot], float(likeness[slot])
+            if name is None or name in without or value < s.least - s.slack:
+                continue
+            if not self._was_wrong(name, z):
+                own = value + (0.0 if copies[slot] else self.shift(name))
+                judged.append((bool(copies[slot]), own, name, value))
+        judged.sort(key=lambda one: (-one[0], -one[1]))
+        if not any(own >= s.least for _, own, _, _ in judged):
             return []
-        return [(n, v) for n, v, own in judged[: s.most] if own >= s.least - s.slack]
+        return [(n, v) for _, own, n, v in judged[: s.most] if own >= s.least - s.slack]
 
     def _was_wrong(self, name: str, z: FloatArray) -> bool:
         """Whether the query itself was marked wrong there."""
@@ -201,14 +219,6 @@ class TaughtGroups:
         """How far the products of all pictures with a vector spread."""
         mean = float(self._mean @ vector)
         return float(np.sqrt(max(0.0, float(vector @ self._square @ vector) - mean * mean)))
-
-    def _tidy(self) -> None:
-        """Close up over rows of groups that changed, once these are the larger part."""
-        alive = self._owner[: self._used] >= 0
-        if self._used > 64 and 2 * int(alive.sum()) < self._used:
-            self._members = self._members[: self._used][alive]
-            self._owner = self._owner[: self._used][alive]
-            self._used = len(self._owner)
 
 
 def _lead(good: FloatArray, bad: FloatArray) -> FloatArray:

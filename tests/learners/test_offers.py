@@ -64,7 +64,7 @@ def test_groups_change_and_go_and_their_rows_are_used_again(kinds):
     groups.put("kind 1", x[labels == 1][:5], x[labels == 2][:3])
     assert "kind 2" not in groups
     assert len(groups) == 3
-    assert len(groups._owner) < 200
+    assert len(groups._starts) < 200
     after, before = groups.likeness(x[25]), fresh.likeness(x[25])
     assert after == pytest.approx({n: v for n, v in before.items() if n != "kind 2"}, rel=1e-5)
     groups.put("kind 2", x[labels == 2][:5], x[labels == 3][:3])

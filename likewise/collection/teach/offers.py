@@ -55,7 +55,10 @@ class Offers:
         return tuple(self._offer(line, name, 0.0, True) for name in names)
 
     def near(self, own: str, row: Any | None, used: Sequence[str], view: View) -> tuple[Offer, ...]:
-        """What else may fit a query of this name and picture vector; see :class:`TaughtGroups`."""
+        """What else may fit a query of this name and picture vector; see :class:`TaughtGroups`.
+
+        ``row`` and the view are of pictures as they are, not smoothed by their neighbours.
+        """
         with self._lock:
             groups = self._ready(view)
             answers = self._answers.items()
