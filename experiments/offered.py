@@ -33,11 +33,11 @@ from experiments.photo_tasks import Task, content_words, photo_task
 from experiments.report import Report, run
 from experiments.sets import load_flickr8k
 from likewise.collection.lines.defaults import SPECS, WEIGHTS
-from likewise.collection.teach.offers import USED
+from likewise.collection.teach.offers import RECENT, USED, USED_WRONG
 from likewise.index.flat import FlatIndex
 from likewise.learners import Plain
 from likewise.learners.marks import Background, MarkedQuery
-from likewise.learners.offers import OfferSettings, TaughtGroups
+from likewise.learners.offers import OfferSettings, TaughtGroups, in_common
 from likewise.spaces import Blocks
 
 SETS = ("corel5k", "cifar10", "flickr8k")
@@ -92,7 +92,8 @@ class Bench:
         self.sets, self.task = sets, sets.task
         task = self.task
         self.index = FlatIndex.build(task.items, space=task.space.fingerprint)
-        self.marked = MarkedQuery(task.plain, Background.of(task.items, task.plain.w0))
+        self.background = Background.of(task.items, task.plain.w0)
+        self.taught = task.plain
 
     def teach(self, count: int, seed: int) -> list[Group]:
         """Queries at random, their first results marked."""
@@ -102,6 +103,8 @@ class Bench:
             top = hits[hits != query][:MARKS]
             right = self.sets.relevant(query)[top]
             groups.append(Group(query, top[right], top[~right]))
+        sides = [([group.query, *group.good], group.bad) for group in groups if len(group.good)]
+        self.taught = in_common(task.plain, task.items, sides[-RECENT:]) if sides else task.plain
         return groups
 
     def kept(self, groups: list[Group], settings: OfferSettings) -> TaughtGroups:
@@ -119,8 +122,8 @@ class Bench:
         surrogate = task.plain.surrogate(query)
         if group is not None:
             rows = np.array([group.query, *group.good, *group.bad])
-            grades = np.r_[np.full(1 + len(group.good), USED), np.full(len(group.bad), -USED)]
-            surrogate = self.marked.graded(
+            grades = np.repeat([USED, -USED_WRONG], [1 + len(group.good), len(group.bad)])
+            surrogate = MarkedQuery(self.taught, self.background).graded(
                 query, task.items[rows], grades, index=self.index,
                 codes=lambda ids: task.items[ids], marked_ids=rows,
             )  # fmt: skip
@@ -195,9 +198,10 @@ def main(report: Report) -> None:
     for name in [names] if isinstance(names, str) else names:
         bench = Bench(load(name, report))
         data = "planted" if report.quick else name
-        for count in TAUGHT[:1] if report.quick else TAUGHT:
+        for count in TAUGHT[:1] if report.quick else report.settings.get("taught") or TAUGHT:
             found: dict[tuple[str, float], list[dict[str, list[float]]]] = {}
-            for seed in range(report.seed, report.seed + (1 if report.quick else SEEDS)):
+            seeds = 1 if report.quick else report.settings.get("seeds") or SEEDS
+            for seed in range(report.seed, report.seed + seeds):
                 one(bench, count, seed, found)
             for (method, least), parts in found.items():
                 tell(report, data, count, method, least, parts)
@@ -247,6 +251,8 @@ def tell(
 
 def _options(parser: Any) -> None:
     parser.add_argument("--data", choices=SETS, help="one set only")
+    parser.add_argument("--taught", nargs="+", type=int, help="numbers of taught queries")
+    parser.add_argument("--seeds", type=int, help=f"people that are simulated (default: {SEEDS})")
 
 
 if __name__ == "__main__":

@@ -135,7 +135,11 @@ class Search:
             if said and text is not None and text.spoken is not None and not query.has_pictures:
                 stages.append((name, marked(text.spoken, view, said)))
             elif any(value > 0 for value in said.values()) or (said and base is not None):
-                stages.append((name, line.marked(view, similarity, base, said, own)))
+                by = similarity
+                if name == USED and line.name == LOOK and similarity is view.plain:
+                    by = self._teaching.in_common(query, options.use, view)
+                    base = _pictures(_rows(query, view.bare), by) if rows else base
+                stages.append((name, line.marked(view, by, base, said, own)))
         if text is not None and text.surrogate is not None and query.has_pictures:
             stages.append((TEXT, _joined(stages[-1][1], text, view)))
         count = len(marks) if any(name == MARKS for name, _ in stages) else 0

@@ -19,8 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from likewise.types import FloatArray, as_matrix
+from likewise.learners.plain import Plain
+from likewise.types import FloatArray, Preferences, Similarity, as_matrix
 
 NEGATIVES, PATIENCE = 1.7, 4.0
 """How strongly wrong pictures push, and how many it takes; as in marks."""
@@ -219,6 +221,26 @@ class TaughtGroups:
         """How far the products of all pictures with a vector spread."""
         mean = float(self._mean @ vector)
         return float(np.sqrt(max(0.0, float(vector @ self._square @ vector) - mean * mean)))
+
+
+def in_common(
+    plain: Plain, items: FloatArray, groups: Sequence[tuple[Sequence[int], Sequence[int]]]
+) -> Similarity:
+    """What groups have in common, as a similarity: a matrix and a weight per block.
+
+    ``groups`` are rows of ``items``: members (the query first), and what was wrong.
+    """
+    from likewise.learners.bilinear_learner import BilinearLearner
+
+    grades = sparse.lil_array((len(groups), len(items)))
+    for number, (right, wrong) in enumerate(groups):
+        grades[number, list(wrong)] = -1.0
+        grades[number, list(right[1:])] = 1.0
+    none = Preferences.of([], [], [])
+    queries = items[[right[0] for right, _ in groups]]
+    learner = BilinearLearner(plain, extension="groups")
+    found: Similarity = learner.fit(items, none, queries, marks=grades.tocsr()).similarity_
+    return found
 
 
 def _lead(good: FloatArray, bad: FloatArray) -> FloatArray:
