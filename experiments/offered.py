@@ -9,7 +9,9 @@ query has the class of the fresh one (Flickr8k: captions share two content words
 Rows: ``offered``, the share of fresh queries with a chip; ``fit``, the share of those with a
 fitting one; ``recall``, of the queries whose class was taught, the share that is offered a fitting
 one; ``right20_before`` and ``right20``, right ones among the first 20 where a fitting chip is
-taken, marked pictures removed; ``worse``, the share of those with fewer; ``p50_ms`` of offering.
+taken, marked pictures removed; ``worse``, the share of those with fewer; ``agree``, of the chip's
+right pictures the share that is right for the fresh query too (1 where the set has classes);
+``p50_ms`` of offering.
 Rows with ``least`` are the curve of fit over recall.  ``nearest`` is a threshold on the cosine to
 the nearest member, at the same share of queries with a chip.  ``refused``: the same after 200 other
 queries whose person took what fitted and dismissed the rest.
@@ -143,7 +145,7 @@ def measured(
 ) -> dict[str, list[float]]:
     """What became of each fresh query; a person takes the first chip that fits."""
     out: dict[str, list[float]] = {
-        name: [] for name in ("offered", "fit", "recall", "before", "after", "ms")
+        name: [] for name in ("offered", "fit", "recall", "agree", "before", "after", "ms")
     }
     for row in rows:
         fits = bench.task.relevant[row, [group.query for group in groups]]
@@ -159,6 +161,8 @@ def measured(
         if good and take:
             group = groups[good[0]]
             seen = np.array([group.query, *group.good, *group.bad])
+            if len(group.good):
+                out["agree"].append(float(bench.task.relevant[row, group.good].mean()))
             out["before"].append(bench.right20(row, None, seen))
             out["after"].append(bench.right20(row, group, seen))
     return out
@@ -245,7 +249,7 @@ def tell(
     before, after = (np.concatenate([p[name] for p in parts]) for name in ("before", "after"))
     if len(before):
         told |= {"right20_before": before.mean(), "right20": after.mean()}
-        told |= {"worse": float((after < before).mean())}
+        told |= {"worse": float((after < before).mean()), "agree": mean("agree")}
     report.row(**told, p50_ms=float(np.median(np.concatenate([p["ms"] for p in parts]))))
 
 

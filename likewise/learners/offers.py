@@ -22,10 +22,12 @@ import numpy as np
 from scipy import sparse
 
 from likewise.learners.plain import Plain
-from likewise.types import FloatArray, Preferences, Similarity, as_matrix
+from likewise.types import FloatArray, IdArray, Preferences, Similarity, as_matrix
 
 NEGATIVES, PATIENCE = 1.7, 4.0
 """How strongly wrong pictures push, and how many it takes; as in marks."""
+AXES, AT_ONCE = 48, 32
+"""Of the collection, in which all groups are looked at first; groups compared exactly at once."""
 SAME = 0.9999
 """Cosine from which on two pictures count as one."""
 Answer = tuple[float, bool]
@@ -87,6 +89,7 @@ class TaughtGroups:
         all_ = self._scaled(codes)
         self._mean = all_.mean(axis=0)
         self._square = (all_.T @ all_ / len(all_)).astype(np.float32)
+        self._axes = np.ascontiguousarray(np.linalg.eigh(self._square)[1][:, -AXES:])
         self._groups: dict[str, _Group] = {}
         self._clear()
 
@@ -96,6 +99,7 @@ class TaughtGroups:
         self._names: list[str | None] = []
         self._leads = np.zeros((0, dim), np.float32)
         self._members = np.zeros((0, dim), np.float32)
+        self._outlines = np.zeros((0, self._axes.shape[1] + 1), np.float32)
         self._starts = np.zeros(0, np.int64)
         self._dead = np.zeros(0, bool)
         self._used = 0
@@ -130,6 +134,8 @@ class TaughtGroups:
             _room(rows, slot + 1) for rows in (self._leads, self._starts, self._dead)
         )
         self._members = _room(self._members, self._used)
+        self._outlines = _room(self._outlines, self._used)
+        self._outlines[start : self._used] = self._outline(group.good)
         lead = _lead(group.good, group.bad)
         self._leads[slot] = lead / max(self._spread(lead), 1e-9)
         self._members[start : self._used] = group.good
@@ -137,20 +143,57 @@ class TaughtGroups:
 
     def likeness(self, row: Any) -> dict[str, float]:
         """How near a query stands to each group, by name; higher is nearer."""
-        likeness = self._likeness(self._scaled(row)[0])[0].tolist()
-        return {name: v for name, v in zip(self._names, likeness) if name is not None}
+        z, slots = self._scaled(row)[0], np.arange(len(self._names))
+        if not len(slots):
+            return {}
+        found = self._total(z, slots, self._nearest(self._members, z, slots)).tolist()
+        return {name: v for name, v in zip(self._names, found) if name is not None}
 
-    def _likeness(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Likeness by slot, and the cosine to the nearest member; -inf where nothing is left."""
-        count = len(self._names)
-        if not count:
-            return np.zeros(0), np.zeros(0)
-        near = np.maximum.reduceat(self._members[: self._used] @ z, self._starts[:count])
-        stands = self._leads[:count] @ (z - self._mean)
+    def _nearest(self, rows: FloatArray, z: FloatArray, slots: IdArray) -> FloatArray:
+        """The largest product of z with a member's row, by group."""
+        ends = np.append(self._starts[1 : len(self._names)], self._used)
+        if len(slots) == len(self._names):
+            return np.asarray(np.maximum.reduceat(rows[: self._used] @ z, self._starts[slots]))
+        size = ends[slots] - self._starts[slots]
+        first = np.cumsum(size) - size
+        at = np.arange(size.sum()) + np.repeat(self._starts[slots] - first, size)
+        return np.asarray(np.maximum.reduceat(rows[at] @ z, first))
+
+    def _total(self, z: FloatArray, slots: IdArray, near: FloatArray) -> FloatArray:
+        """Likeness, from the cosine to the nearest member; -inf for dead slots."""
+        stands = self._leads[slots] @ (z - self._mean)
         out = (near - float(self._mean @ z)) / max(self._spread(z), 1e-9)
         total = self.settings.group * stands + self.settings.member * out
-        total[self._dead[:count]] = -np.inf
-        return total, near
+        return np.where(self._dead[slots], -np.inf, total)
+
+    def _outline(self, rows: FloatArray) -> FloatArray:
+        """Rows in the main axes of the collection, and the length of what is left.
+
+        A product of outlines is never below that of the rows themselves.
+        """
+        inner = rows @ self._axes
+        left = np.maximum(0.0, (rows**2).sum(axis=1) - (inner**2).sum(axis=1))
+        return np.column_stack([inner, np.sqrt(left)])
+
+    def _likeliest(self, z: FloatArray, count: int) -> tuple[IdArray, FloatArray, FloatArray]:
+        """The likeliest groups, their likeness, and the cosine to the nearest member of each.
+
+        Groups are gone through by an upper bound, until no other can be among them.
+        """
+        slots = np.arange(len(self._names))
+        near = self._nearest(self._outlines, self._outline(z[None])[0], slots)
+        bound = self._total(z, slots, near)
+        bound[(near > SAME) & ~self._dead[slots]] = np.inf  # as good as a member, perhaps
+        order, least = np.argsort(-bound), self.settings.least - self.settings.slack
+        near, total = np.zeros(0), np.zeros(0)
+        for start in range(0, len(order), AT_ONCE):
+            enough = np.partition(total, -count)[-count] if len(total) >= count else least
+            if bound[order[start]] < max(enough, least):
+                break
+            some = order[start : start + AT_ONCE]
+            near = np.append(near, self._nearest(self._members, z, some))
+            total = np.append(total, self._total(z, some, near[start:]))
+        return order[: len(total)], total, near
 
     def offered(self, row: Any, without: Collection[str] = ()) -> list[tuple[str, float]]:
         """Groups that a query is to be offered, the likeliest first, each with its likeness.
@@ -159,18 +202,19 @@ class TaughtGroups:
         others: nothing is nearer, however few pictures there are and whatever was refused.
         """
         s, z = self.settings, self._scaled(row)[0]
-        likeness, near = self._likeness(z)
+        if not self._groups:
+            return []
+        slots, likeness, near = self._likeliest(z, 4 * s.most + len(without))
         copies = (near > SAME) & np.isfinite(likeness)
         likeness[copies] = np.maximum(likeness[copies], s.least)
-        order = np.lexsort((-likeness, ~copies))[: 4 * s.most + len(without)]
         judged = []
-        for slot in order.tolist():
-            name, value = self._names[slot], float(likeness[slot])
+        for at in np.lexsort((-likeness, ~copies))[: 4 * s.most + len(without)].tolist():
+            name, value = self._names[slots[at]], float(likeness[at])
             if name is None or name in without or value < s.least - s.slack:
                 continue
             if not self._was_wrong(name, z):
-                own = value + (0.0 if copies[slot] else self.shift(name))
-                judged.append((bool(copies[slot]), own, name, value))
+                own = value + (0.0 if copies[at] else self.shift(name))
+                judged.append((bool(copies[at]), own, name, value))
         judged.sort(key=lambda one: (-one[0], -one[1]))
         if not any(own >= s.least for _, own, _, _ in judged):
             return []
