@@ -9,7 +9,9 @@ query has the class of the fresh one (Flickr8k: captions share two content words
 Rows: ``offered``, the share of fresh queries with a chip; ``fit``, the share of those with a
 fitting one; ``recall``, of the queries whose class was taught, the share that is offered a fitting
 one; ``right20_before`` and ``right20``, right ones among the first 20 where a fitting chip is
-taken, marked pictures removed; ``worse``, the share of those with fewer; ``p50_ms`` of offering.
+taken, marked pictures removed; ``worse``, the share of those with fewer; ``agree``, of the chip's
+right pictures the share that is right for the fresh query too (1 where the set has classes);
+``p50_ms`` of offering.
 Rows with ``least`` are the curve of fit over recall.  ``nearest`` is a threshold on the cosine to
 the nearest member, at the same share of queries with a chip.  ``refused``: the same after 200 other
 queries whose person took what fitted and dismissed the rest.
@@ -33,11 +35,11 @@ from experiments.photo_tasks import Task, content_words, photo_task
 from experiments.report import Report, run
 from experiments.sets import load_flickr8k
 from likewise.collection.lines.defaults import SPECS, WEIGHTS
-from likewise.collection.teach.offers import USED
+from likewise.collection.teach.offers import RECENT, USED, USED_WRONG
 from likewise.index.flat import FlatIndex
 from likewise.learners import Plain
 from likewise.learners.marks import Background, MarkedQuery
-from likewise.learners.offers import OfferSettings, TaughtGroups
+from likewise.learners.offers import OfferSettings, TaughtGroups, in_common
 from likewise.spaces import Blocks
 
 SETS = ("corel5k", "cifar10", "flickr8k")
@@ -92,7 +94,8 @@ class Bench:
         self.sets, self.task = sets, sets.task
         task = self.task
         self.index = FlatIndex.build(task.items, space=task.space.fingerprint)
-        self.marked = MarkedQuery(task.plain, Background.of(task.items, task.plain.w0))
+        self.background = Background.of(task.items, task.plain.w0)
+        self.taught = task.plain
 
     def teach(self, count: int, seed: int) -> list[Group]:
         """Queries at random, their first results marked."""
@@ -102,6 +105,8 @@ class Bench:
             top = hits[hits != query][:MARKS]
             right = self.sets.relevant(query)[top]
             groups.append(Group(query, top[right], top[~right]))
+        sides = [([group.query, *group.good], group.bad) for group in groups if len(group.good)]
+        self.taught = in_common(task.plain, task.items, sides[-RECENT:]) if sides else task.plain
         return groups
 
     def kept(self, groups: list[Group], settings: OfferSettings) -> TaughtGroups:
@@ -119,8 +124,8 @@ class Bench:
         surrogate = task.plain.surrogate(query)
         if group is not None:
             rows = np.array([group.query, *group.good, *group.bad])
-            grades = np.r_[np.full(1 + len(group.good), USED), np.full(len(group.bad), -USED)]
-            surrogate = self.marked.graded(
+            grades = np.repeat([USED, -USED_WRONG], [1 + len(group.good), len(group.bad)])
+            surrogate = MarkedQuery(self.taught, self.background).graded(
                 query, task.items[rows], grades, index=self.index,
                 codes=lambda ids: task.items[ids], marked_ids=rows,
             )  # fmt: skip
@@ -140,7 +145,7 @@ def measured(
 ) -> dict[str, list[float]]:
     """What became of each fresh query; a person takes the first chip that fits."""
     out: dict[str, list[float]] = {
-        name: [] for name in ("offered", "fit", "recall", "before", "after", "ms")
+        name: [] for name in ("offered", "fit", "recall", "agree", "before", "after", "ms")
     }
     for row in rows:
         fits = bench.task.relevant[row, [group.query for group in groups]]
@@ -156,6 +161,8 @@ def measured(
         if good and take:
             group = groups[good[0]]
             seen = np.array([group.query, *group.good, *group.bad])
+            if len(group.good):
+                out["agree"].append(float(bench.task.relevant[row, group.good].mean()))
             out["before"].append(bench.right20(row, None, seen))
             out["after"].append(bench.right20(row, group, seen))
     return out
@@ -195,9 +202,10 @@ def main(report: Report) -> None:
     for name in [names] if isinstance(names, str) else names:
         bench = Bench(load(name, report))
         data = "planted" if report.quick else name
-        for count in TAUGHT[:1] if report.quick else TAUGHT:
+        for count in TAUGHT[:1] if report.quick else report.settings.get("taught") or TAUGHT:
             found: dict[tuple[str, float], list[dict[str, list[float]]]] = {}
-            for seed in range(report.seed, report.seed + (1 if report.quick else SEEDS)):
+            seeds = 1 if report.quick else report.settings.get("seeds") or SEEDS
+            for seed in range(report.seed, report.seed + seeds):
                 one(bench, count, seed, found)
             for (method, least), parts in found.items():
                 tell(report, data, count, method, least, parts)
@@ -241,12 +249,14 @@ def tell(
     before, after = (np.concatenate([p[name] for p in parts]) for name in ("before", "after"))
     if len(before):
         told |= {"right20_before": before.mean(), "right20": after.mean()}
-        told |= {"worse": float((after < before).mean())}
+        told |= {"worse": float((after < before).mean()), "agree": mean("agree")}
     report.row(**told, p50_ms=float(np.median(np.concatenate([p["ms"] for p in parts]))))
 
 
 def _options(parser: Any) -> None:
     parser.add_argument("--data", choices=SETS, help="one set only")
+    parser.add_argument("--taught", nargs="+", type=int, help="numbers of taught queries")
+    parser.add_argument("--seeds", type=int, help=f"people that are simulated (default: {SEEDS})")
 
 
 if __name__ == "__main__":

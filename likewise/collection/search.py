@@ -163,7 +163,11 @@ class Search:
             if said and spoken is not None:
                 stages.append((name, marked(spoken, view, said)))
             elif any(value > 0 for value in said.values()) or (said and base is not None):
-                stages.append((name, line.marked(view, similarity, base, said, own)))
+                by = similarity
+                if name == USED and line.name == LOOK and similarity is view.plain:
+                    by = self._teaching.in_common(query, options.use, view)
+                    base = _pictures(_rows(query, view.bare), by) if rows else base
+                stages.append((name, line.marked(view, by, base, said, own)))
         if text is not None and text.surrogate is not None and query.has_pictures:
             stages.append((TEXT, _joined(stages[-1][1], text, view)))
         count = len(marks) if any(name == MARKS for name, _ in stages) else 0
@@ -241,7 +245,7 @@ class Search:
 
     def _offers(self, asked: Understood, options: Options, hits: Hits) -> tuple[Offer, ...]:
         """Earlier teaching near this query; words are where their first results are."""
-        query, view, offers = asked.query, asked.view, self._teaching.offers
+        query, view, offers = asked.query, asked.view.bare, self._teaching.offers
         if query.line != LOOK or not view.space:
             return offers.used(query.line, options.use)
         rows = [row * weight for row, weight in asked.rows]

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -134,6 +134,14 @@ class Background:
         return cls(arrays["values"], arrays["axes"], arrays["root"])
 
 
+class _Sum(NamedTuple):
+    """Surrogates times their weights, added; all weight together, and the length of each."""
+
+    total: Surrogate | None
+    weight: float
+    lengths: Sequence[float]
+
+
 class MarkedQuery:
     """Turns a query and its marks into a surrogate.
 
@@ -207,22 +215,20 @@ class MarkedQuery:
         Surrogate
             Without any mark, that of the similarity, untouched.
         """
-        good = self._surrogates(positives, "positives")
-        bad = self._surrogates(negatives, "negatives")
-        a = _weights(positive_weights, len(good), "positive_weights")
-        c = _weights(negative_weights, len(bad), "negative_weights")
-        own = self._own(query, [*good, *bad])
-        if not a.any() and not c.any():
+        good = self._all(positives, positive_weights, "positives", "positive_weights")
+        bad = self._all(negatives, negative_weights, "negatives", "negative_weights")
+        own = self._own(query, [*good.lengths, *bad.lengths])
+        if not good.weight and not bad.weight:
             return own if isinstance(query, Surrogate) else self.similarity.surrogate(query)
         set_ = self.settings
-        v = own * (2 * set_.query / (set_.query + float(a.sum())))
-        for weight, s in zip(a, good):
-            v = v + s * (2 * float(weight) / (set_.query + float(a.sum())))
-        for weight, s in zip(c, bad):
-            v = v - s * (set_.negatives * float(weight) / (set_.patience + float(c.sum())))
+        v = own * (2 * set_.query / (set_.query + good.weight))
+        if good.total is not None:
+            v = v + good.total * (2 / (set_.query + good.weight))
+        if bad.total is not None:
+            v = v - bad.total * (set_.negatives / (set_.patience + bad.weight))
         v = self._whitened(v)
         if index is not None and codes is not None and set_.expand:
-            v = self._expanded(v, index, codes, marked_ids, float(a.sum()))
+            v = self._expanded(v, index, codes, marked_ids, good.weight)
         return v
 
     def graded(
@@ -256,19 +262,28 @@ class MarkedQuery:
             marked_ids=marked_ids,
         )
 
-    def _surrogates(self, pictures: Any, name: str) -> list[Surrogate]:
+    def _all(self, pictures: Any, weights: ArrayLike | None, name: str, weights_name: str) -> _Sum:
+        """Surrogates of pictures, times their weights, added."""
         if not len(pictures):
-            return []
+            _weights(weights, 0, weights_name)
+            return _Sum(None, 0.0, ())
         x = as_matrix(pictures, name=name)
-        return [self.similarity.surrogate(row) for row in x]
+        w = _weights(weights, len(x), weights_name)
+        if not hasattr(self.similarity, "surrogates"):
+            each = [self.similarity.surrogate(row) for row in x]
+            total = sum((s * float(b) for s, b in zip(each[1:], w[1:])), each[0] * float(w[0]))
+            return _Sum(total, float(w.sum()), [_length(s) for s in each])
+        rows = self.similarity.surrogates(x)
+        together = (w @ rows).astype(x.dtype)
+        total = Surrogate(together, space=self.similarity.space.fingerprint)
+        return _Sum(total, float(w.sum()), np.linalg.norm(rows, axis=1).tolist())
 
-    def _own(self, query: Any, marked: Sequence[Surrogate]) -> Surrogate:
+    def _own(self, query: Any, lengths: Sequence[float]) -> Surrogate:
         """The query's surrogate; one that was handed in gets the length that pictures have."""
         if not isinstance(query, Surrogate):
             return self.similarity.surrogate(query)
-        lengths = [_length(s) for s in marked]
         length = _length(query)
-        return query * (float(np.mean(lengths)) / length) if lengths and length else query
+        return query * (float(np.mean(lengths)) / length) if len(lengths) and length else query
 
     def _whitened(self, v: Surrogate) -> Surrogate:
         if self.background is None or v.is_sparse:
@@ -291,9 +306,8 @@ class MarkedQuery:
             return v
         share = (scores / scores.max()) ** set_.expand_power
         share *= set_.expand_weight / (1 + set_.expand_damping * marks) / share.sum()
-        for weight, s in zip(share, self._surrogates(codes(ids), "results")):
-            v = v + s * float(weight)
-        return v
+        found = self._all(codes(ids), share, "results", "shares").total
+        return v if found is None else v + found
 
 
 def added(

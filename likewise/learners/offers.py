@@ -19,11 +19,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from likewise.types import FloatArray, as_matrix
+from likewise.learners.plain import Plain
+from likewise.types import FloatArray, IdArray, Preferences, Similarity, as_matrix
 
 NEGATIVES, PATIENCE = 1.7, 4.0
 """How strongly wrong pictures push, and how many it takes; as in marks."""
+AXES, AT_ONCE = 48, 32
+"""Of the collection, in which all groups are looked at first; groups compared exactly at once."""
 SAME = 0.9999
 """Cosine from which on two pictures count as one."""
 Answer = tuple[float, bool]
@@ -85,12 +89,19 @@ class TaughtGroups:
         all_ = self._scaled(codes)
         self._mean = all_.mean(axis=0)
         self._square = (all_.T @ all_ / len(all_)).astype(np.float32)
+        self._axes = np.ascontiguousarray(np.linalg.eigh(self._square)[1][:, -AXES:])
         self._groups: dict[str, _Group] = {}
+        self._clear()
+
+    def _clear(self) -> None:
+        """No rows: a group that changes gets a new slot, and its old one is dead."""
         dim = len(self._root)
         self._names: list[str | None] = []
         self._leads = np.zeros((0, dim), np.float32)
         self._members = np.zeros((0, dim), np.float32)
-        self._owner = np.zeros(0, np.int64)
+        self._outlines = np.zeros((0, self._axes.shape[1] + 1), np.float32)
+        self._starts = np.zeros(0, np.int64)
+        self._dead = np.zeros(0, bool)
         self._used = 0
 
     def __len__(self) -> int:
@@ -102,59 +113,112 @@ class TaughtGroups:
     def put(self, name: str, members: Any, wrong: Any = (), answers: Sequence[Answer] = ()) -> None:
         """Add a group, or change it; picture vectors, one row each; none at all removes it."""
         old = self._groups.pop(name, None)
-        slot = len(self._names) if old is None else old.slot
         if old is not None:
-            self._owner[self._owner == slot] = -1
-            self._names[slot] = None
-        if not len(members):
-            return
-        good = self._scaled(members)
-        bad = self._scaled(wrong) if len(wrong) else good[:0]
-        group = self._groups[name] = _Group(slot, good, bad, tuple(answers))
-        if slot == len(self._names):
-            self._names.append(name)
-            self._leads = _room(self._leads, slot + 1)
-        self._names[slot] = name
+            self._dead[old.slot], self._names[old.slot] = True, None
+        if len(members):
+            good = self._scaled(members)
+            bad = self._scaled(wrong) if len(wrong) else good[:0]
+            self._groups[name] = group = _Group(0, good, bad, tuple(answers))
+            self._place(name, group)
+        if len(self._names) > 2 * len(self._groups) + 64:
+            self._clear()
+            for known, group in self._groups.items():
+                self._place(known, group)
+
+    def _place(self, name: str, group: _Group) -> None:
+        """Rows of a group, behind all others."""
+        slot = group.slot = len(self._names)
+        self._names.append(name)
+        start, self._used = self._used, self._used + len(group.good)
+        self._leads, self._starts, self._dead = (
+            _room(rows, slot + 1) for rows in (self._leads, self._starts, self._dead)
+        )
+        self._members = _room(self._members, self._used)
+        self._outlines = _room(self._outlines, self._used)
+        self._outlines[start : self._used] = self._outline(group.good)
         lead = _lead(group.good, group.bad)
         self._leads[slot] = lead / max(self._spread(lead), 1e-9)
-        start, self._used = self._used, self._used + len(group.good)
-        self._members = _room(self._members, self._used)
-        self._owner = _room(self._owner, self._used)
         self._members[start : self._used] = group.good
-        self._owner[start : self._used] = slot
-        self._tidy()
+        self._starts[slot], self._dead[slot] = start, False
 
     def likeness(self, row: Any) -> dict[str, float]:
         """How near a query stands to each group, by name; higher is nearer."""
-        if not self._groups:
+        z, slots = self._scaled(row)[0], np.arange(len(self._names))
+        if not len(slots):
             return {}
-        z, count = self._scaled(row)[0], len(self._names)
-        alive = self._owner[: self._used] >= 0
-        best = np.full(count, -np.inf)
-        near = self._members[: self._used] @ z
-        np.maximum.at(best, self._owner[: self._used][alive], near[alive])
-        stands = self._leads[:count] @ (z - self._mean)
-        out = (best - float(self._mean @ z)) / max(self._spread(z), 1e-9)
+        found = self._total(z, slots, self._nearest(self._members, z, slots)).tolist()
+        return {name: v for name, v in zip(self._names, found) if name is not None}
+
+    def _nearest(self, rows: FloatArray, z: FloatArray, slots: IdArray) -> FloatArray:
+        """The largest product of z with a member's row, by group."""
+        ends = np.append(self._starts[1 : len(self._names)], self._used)
+        if len(slots) == len(self._names):
+            return np.asarray(np.maximum.reduceat(rows[: self._used] @ z, self._starts[slots]))
+        size = ends[slots] - self._starts[slots]
+        first = np.cumsum(size) - size
+        at = np.arange(size.sum()) + np.repeat(self._starts[slots] - first, size)
+        return np.asarray(np.maximum.reduceat(rows[at] @ z, first))
+
+    def _total(self, z: FloatArray, slots: IdArray, near: FloatArray) -> FloatArray:
+        """Likeness, from the cosine to the nearest member; -inf for dead slots."""
+        stands = self._leads[slots] @ (z - self._mean)
+        out = (near - float(self._mean @ z)) / max(self._spread(z), 1e-9)
         total = self.settings.group * stands + self.settings.member * out
-        member = best > SAME  # marked right: nothing is nearer, however few pictures there are
-        total[member] = np.maximum(total[member], self.settings.least + self.settings.slack)
-        return {name: float(s) for name, s in zip(self._names, total) if name is not None}
+        return np.where(self._dead[slots], -np.inf, total)
+
+    def _outline(self, rows: FloatArray) -> FloatArray:
+        """Rows in the main axes of the collection, and the length of what is left.
+
+        A product of outlines is never below that of the rows themselves.
+        """
+        inner = rows @ self._axes
+        left = np.maximum(0.0, (rows**2).sum(axis=1) - (inner**2).sum(axis=1))
+        return np.column_stack([inner, np.sqrt(left)])
+
+    def _likeliest(self, z: FloatArray, count: int) -> tuple[IdArray, FloatArray, FloatArray]:
+        """The likeliest groups, their likeness, and the cosine to the nearest member of each.
+
+        Groups are gone through by an upper bound, until no other can be among them.
+        """
+        slots = np.arange(len(self._names))
+        near = self._nearest(self._outlines, self._outline(z[None])[0], slots)
+        bound = self._total(z, slots, near)
+        bound[(near > SAME) & ~self._dead[slots]] = np.inf  # as good as a member, perhaps
+        order, least = np.argsort(-bound), self.settings.least - self.settings.slack
+        near, total = np.zeros(0), np.zeros(0)
+        for start in range(0, len(order), AT_ONCE):
+            enough = np.partition(total, -count)[-count] if len(total) >= count else least
+            if bound[order[start]] < max(enough, least):
+                break
+            some = order[start : start + AT_ONCE]
+            near = np.append(near, self._nearest(self._members, z, some))
+            total = np.append(total, self._total(z, some, near[start:]))
+        return order[: len(total)], total, near
 
     def offered(self, row: Any, without: Collection[str] = ()) -> list[tuple[str, float]]:
-        """Groups that a query is to be offered, the likeliest first, each with its likeness."""
-        s = self.settings
-        found = sorted(self.likeness(row).items(), key=lambda pair: -pair[1])
-        near = [(n, v) for n, v in found[: 4 * s.most] if v >= s.least - s.slack]
-        z = self._scaled(row)[0]
-        judged = [
-            (n, v, v + self.shift(n))
-            for n, v in near
-            if n not in without and not self._was_wrong(n, z)
-        ]
-        judged.sort(key=lambda one: -one[2])
-        if not judged or judged[0][2] < s.least:
+        """Groups that a query is to be offered, the likeliest first, each with its likeness.
+
+        Where the query is a member of a group, or as good as one, the group comes before all
+        others: nothing is nearer, however few pictures there are and whatever was refused.
+        """
+        s, z = self.settings, self._scaled(row)[0]
+        if not self._groups:
             return []
-        return [(n, v) for n, v, own in judged[: s.most] if own >= s.least - s.slack]
+        slots, likeness, near = self._likeliest(z, 4 * s.most + len(without))
+        copies = (near > SAME) & np.isfinite(likeness)
+        likeness[copies] = np.maximum(likeness[copies], s.least)
+        judged = []
+        for at in np.lexsort((-likeness, ~copies))[: 4 * s.most + len(without)].tolist():
+            name, value = self._names[slots[at]], float(likeness[at])
+            if name is None or name in without or value < s.least - s.slack:
+                continue
+            if not self._was_wrong(name, z):
+                own = value + (0.0 if copies[at] else self.shift(name))
+                judged.append((bool(copies[at]), own, name, value))
+        judged.sort(key=lambda one: (-one[0], -one[1]))
+        if not any(own >= s.least for _, own, _, _ in judged):
+            return []
+        return [(n, v) for _, own, n, v in judged[: s.most] if own >= s.least - s.slack]
 
     def _was_wrong(self, name: str, z: FloatArray) -> bool:
         """Whether the query itself was marked wrong there."""
@@ -202,13 +266,25 @@ class TaughtGroups:
         mean = float(self._mean @ vector)
         return float(np.sqrt(max(0.0, float(vector @ self._square @ vector) - mean * mean)))
 
-    def _tidy(self) -> None:
-        """Close up over rows of groups that changed, once these are the larger part."""
-        alive = self._owner[: self._used] >= 0
-        if self._used > 64 and 2 * int(alive.sum()) < self._used:
-            self._members = self._members[: self._used][alive]
-            self._owner = self._owner[: self._used][alive]
-            self._used = len(self._owner)
+
+def in_common(
+    plain: Plain, items: FloatArray, groups: Sequence[tuple[Sequence[int], Sequence[int]]]
+) -> Similarity:
+    """What groups have in common, as a similarity: a matrix and a weight per block.
+
+    ``groups`` are rows of ``items``: members (the query first), and what was wrong.
+    """
+    from likewise.learners.bilinear_learner import BilinearLearner
+
+    grades = sparse.lil_array((len(groups), len(items)))
+    for number, (right, wrong) in enumerate(groups):
+        grades[number, list(wrong)] = -1.0
+        grades[number, list(right[1:])] = 1.0
+    none = Preferences.of([], [], [])
+    queries = items[[right[0] for right, _ in groups]]
+    learner = BilinearLearner(plain, extension="groups")
+    found: Similarity = learner.fit(items, none, queries, marks=grades.tocsr()).similarity_
+    return found
 
 
 def _lead(good: FloatArray, bad: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.spaces import Blocks
-from likewise.types import BadInput, FloatArray, Surrogate, as_vector
+from likewise.types import BadInput, FloatArray, Surrogate, as_matrix, as_vector
 
 
 class Plain:
@@ -36,6 +36,11 @@ class Plain:
         """w0 o q."""
         q = as_vector(query, dim=self.space.dim)
         return Surrogate(self.w0.astype(q.dtype) * q, space=self.space.fingerprint)
+
+    def surrogates(self, queries: Any) -> FloatArray:
+        """The surrogate vectors of many queries at once, one row each."""
+        q = as_matrix(queries, dim=self.space.dim, name="queries")
+        return np.asarray(self.w0.astype(q.dtype) * q)
 
     def score(self, query: Any, items: Any) -> FloatArray:
         """The weighted sum of block cosines, block by block."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from PIL import Image
 
 import likewise
 from likewise.collection import Options
@@ -80,16 +83,29 @@ def test_a_refusal_is_remembered_and_can_be_taken_back(collection, folder, taugh
     assert near(collection, taught[0]) == {}
     with likewise.open(folder) as reader:
         assert near(reader, taught[0]) == {}
+    assert "item:1" in near(collection, taught[1])  # refused for one picture, not for all
     collection.teaching.reply(collection.query(taught[0]), "item:1", None)
-    assert "item:1" in near(collection, taught[0])
+    assert near(collection, taught[0])["item:1"] == offer
     for item in taught[4:20]:
         collection.teaching.reply(collection.query(item), "item:1", likeness=offer.likeness)
-    assert "item:1" not in near(collection, taught[0])  # so many refusals say that it rarely fits
-    for item in taught[4:20]:
-        collection.teaching.reply(collection.query(item), "item:1", None)
-    assert near(collection, taught[0])["item:1"] == offer
+    assert "item:1" in near(collection, taught[0])  # this very picture was marked right there
     with pytest.raises(NotFound, match="taken back or forgotten"):
         collection.teaching.reply(collection.query(taught[0]), "item:7")
+
+
+def test_who_comes_back_with_a_right_picture_or_a_copy_finds_it_first_in_line(
+    collection, folder, taught
+):
+    for number, item in enumerate(taught[1:4]):  # three other wishes, near as well
+        others = [i for i in collection.search(item, k=47).ids.tolist() if i != taught[0]]
+        collection.mark(item, others[:5])
+        collection.mark(item, others[-2 - number :], False)
+    assert next(iter(near(collection, taught[0]))) == "item:1"
+    with Image.open(folder / collection.item(1).file) as picture:  # the taught one, saved anew
+        again = io.BytesIO()
+        picture.convert("RGB").save(again, "JPEG", quality=85)
+    offers = collection.search(again.getvalue()).offers
+    assert offers[0].name == "item:1"
 
 
 def test_what_is_undone_or_forgotten_is_not_offered(collection, folder, taught):

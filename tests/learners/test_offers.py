@@ -64,7 +64,7 @@ def test_groups_change_and_go_and_their_rows_are_used_again(kinds):
     groups.put("kind 1", x[labels == 1][:5], x[labels == 2][:3])
     assert "kind 2" not in groups
     assert len(groups) == 3
-    assert len(groups._owner) < 200
+    assert len(groups._starts) < 200
     after, before = groups.likeness(x[25]), fresh.likeness(x[25])
     assert after == pytest.approx({n: v for n, v in before.items() if n != "kind 2"}, rel=1e-5)
     groups.put("kind 2", x[labels == 2][:5], x[labels == 3][:3])
@@ -110,3 +110,19 @@ def test_what_was_marked_itself_is_offered_or_never(kinds):
     assert [name for name, _ in groups.offered(few[1])] == ["taught"]
     assert groups.offered(few[2]) == []
     assert groups.offered(few[1], {"taught"}) == []
+
+
+def test_what_is_offered_is_the_likeliest_of_many_groups():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(4000, 80)) * np.linspace(2, 0.2, 80)
+    groups = TaughtGroups(x, np.ones(80), OfferSettings(least=2.5, own=0.0))
+    for number in range(400):
+        groups.put(str(number), x[10 * number : 10 * number + 1 + number % 9])
+    counts = set()
+    for row in x[5::97] + rng.normal(size=(len(x[5::97]), 80)):
+        found = groups.likeness(row)
+        best = sorted(found, key=lambda name: -found[name])[:3]
+        likely = [n for n in best if found[n] >= 1.5] if found[best[0]] >= 2.5 else []
+        assert [name for name, _ in groups.offered(row)] == likely
+        counts.add(len(likely))
+    assert 0 in counts and max(counts) > 1, counts

@@ -6,19 +6,23 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from likewise.collection.options import Offer
 from likewise.collection.teach.taught import Taught
-from likewise.learners.offers import TaughtGroups
+from likewise.learners.offers import TaughtGroups, in_common
 from likewise.store import Store
-from likewise.types import LOOK, BadInput, NotFound
+from likewise.types import LOOK, BadInput, NotFound, Similarity
 
 if TYPE_CHECKING:
     from likewise.collection.lines.line import View
 
-USED = 0.3
-"""How much a mark of another query counts, where one of this query counts 1."""
+USED, USED_WRONG = 0.5, 1.0
+"""How much a mark of another query counts, right and wrong, where one of this query counts 1."""
 SAMPLE = 1_000
 """Pictures that tell how far likenesses spread."""
+RECENT, OTHERS = 200, 5_000
+"""Newest taught queries that are learned from where one of them is used, and pictures beside."""
 
 
 class Offers:
@@ -32,6 +36,7 @@ class Offers:
         self._groups: TaughtGroups | None = None
         self._read_to = 0
         self._answers: dict[str, dict[str, tuple[float, bool]]] = {}
+        self._learned: tuple[Any, Similarity] | None = None
 
     def marks(self, line: str, names: Sequence[str], view: View) -> dict[int, float]:
         """Marks of taught queries that are to be used, as grades by item that can be found."""
@@ -47,15 +52,45 @@ class Offers:
             item = self._item(name)
             if item is not None:
                 grades.setdefault(item, 1.0)
-            marks |= {i: USED * grade for i, grade in grades.items() if view.holds(i)}
+            marks |= {
+                i: grade * (USED if grade > 0 else USED_WRONG)
+                for i, grade in grades.items()
+                if view.holds(i)
+            }
         return marks
+
+    def in_common(self, own: str, used: Sequence[str], view: View) -> Similarity:
+        """What taught queries other than this one have in common, learned at once.
+
+        Nothing was checked: it acts where a person asks for earlier teaching, nowhere else.
+        """
+        said = self._taught.queries()
+        taught = {n: marks for (line, n), marks in said.items() if line == LOOK and n != own}
+        newest = [*used, *(name for name in reversed(taught) if name not in used)][:RECENT]
+        marks = tuple((name, tuple(sorted(taught[name].items()))) for name in sorted(newest))
+        state = view.position, view.space, view.bare is view, marks
+        with self._lock:
+            if self._learned is None or self._learned[0] != state:
+                self._learned = state, self._learn(newest, view)
+            return self._learned[1]
+
+    def _learn(self, names: Sequence[str], view: View) -> Similarity:
+        groups = [group for group in (self._sides(name, view) for name in names) if group[0]]
+        step = max(1, len(view) // OTHERS)
+        marked = [np.array([*right, *wrong]) for right, wrong in groups]
+        items = np.unique(np.concatenate([view.ids[::step], *marked]))
+        rows = [tuple(np.searchsorted(items, part) for part in group) for group in groups]
+        return in_common(view.plain, view.rows(items), rows)  # type: ignore[arg-type]
 
     def used(self, line: str, names: Sequence[str]) -> tuple[Offer, ...]:
         """What an answer says of the taught queries whose marks it uses."""
         return tuple(self._offer(line, name, 0.0, True) for name in names)
 
     def near(self, own: str, row: Any | None, used: Sequence[str], view: View) -> tuple[Offer, ...]:
-        """What else may fit a query of this name and picture vector; see :class:`TaughtGroups`."""
+        """What else may fit a query of this name and picture vector; see :class:`TaughtGroups`.
+
+        ``row`` and the view are of pictures as they are, not smoothed by their neighbours.
+        """
         with self._lock:
             groups = self._ready(view)
             answers = self._answers.items()
@@ -108,18 +143,20 @@ class Offers:
         return {answer.taught for answer in said}
 
     def _put(self, groups: TaughtGroups, name: str, view: View) -> None:
+        right, wrong = self._sides(name, view)
+        answers = [(x, taken) for x, taken in self._answers.get(name, {}).values() if x]
+        rows = view.rows(right) if right else ()
+        groups.put(name, rows, view.rows(wrong) if wrong else (), answers)
+
+    def _sides(self, name: str, view: View) -> tuple[list[int], list[int]]:
+        """Members of a taught query, its own picture first, and what was wrong; or no members."""
         marks = {i: v for i, v in self._taught.marks(LOOK, name).items() if view.holds(i)}
         item = self._item(name)
         right = [i for i, value in marks.items() if value > 0]
         wrong = [i for i, value in marks.items() if value <= 0]
-        if item is not None and view.holds(item):
-            right = [item, *(i for i in right if i != item)]
-        elif item is not None:
-            right = []  # its picture has gone: nobody would know what is offered
-        teaches = any(value > 0 for value in marks.values())
-        answers = [(x, taken) for x, taken in self._answers.get(name, {}).values() if x]
-        rows = view.rows(right) if right and teaches else ()
-        groups.put(name, rows, view.rows(wrong) if wrong else (), answers)
+        if not right or (item is not None and not view.holds(item)):
+            return [], wrong  # its picture has gone: nobody would know what is offered
+        return right if item is None else [item, *(i for i in right if i != item)], wrong
 
     def _item(self, name: str) -> int | None:
         """The item that a taught query is, as a whole picture; of a target search, the target."""

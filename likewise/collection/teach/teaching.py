@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from likewise.collection.query_pictures import QueryPictures
 from likewise.collection.teach.offers import Offers
 from likewise.collection.teach.taught import Taught
 from likewise.store import Store, as_file, query_name
-from likewise.types import BadInput, Judgement, JudgementKind, NotFound
+from likewise.types import BadInput, Judgement, JudgementKind, NotFound, Similarity
+
+if TYPE_CHECKING:
+    from likewise.collection.lines.line import View
 
 
 class Teaching:
@@ -171,6 +174,11 @@ class Teaching:
     def marks(self, query: Query) -> dict[int, float]:
         """What was said of items for this query: item to value, the latest word counting."""
         return self.taught.marks(query.line, self.name(query)) if query.can_be_judged else {}
+
+    def in_common(self, query: Query, used: Sequence[str], view: View) -> Similarity:
+        """What other taught queries have in common, for one that uses some of them."""
+        own = self.name(query) if query.can_be_judged else ""
+        return self.offers.in_common(own, used, view)
 
     def records(self, query: Query) -> dict[int, list[int]]:
         """By item that was marked for this query the records that say so: undo takes it back."""
