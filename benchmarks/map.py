@@ -3,9 +3,8 @@
 python -m benchmarks.map                   10,000 and 100,000 pictures
 python -m benchmarks.map --items 10000     one size alone
 
-One row for the job that draws the map (``seconds``), then rows for the page: drawn by the plain
-canvas, which the page chooses where there is no GPU, and by WebGL (PixiJS, software rendering) made
-to, with the whole map in view and from near.
+One row for the job that draws the map (``seconds``), then rows for the page, with the whole map in
+view and from near.
 ``fps`` counts the frames that were drawn while the map was dragged (the goal is 30), ``seconds``
 is the time from opening the page to the first picture on the map, the first row of a size with
 pages of small pictures that are still to be made; ``shown`` is how many pictures a frame draws,
@@ -154,13 +153,11 @@ def drag(page: Any, seconds: float) -> float:
     return drawn / took
 
 
-def look(report: Report, browser: Any, address: str, painter: str, items: int) -> None:
-    """The rows of one painter: the whole map, then from near."""
+def look(report: Report, browser: Any, address: str, items: int) -> None:
+    """The rows of the page: the whole map, then from near."""
     seconds = 0.5 if report.quick else 5.0
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     try:
-        if painter == "webgl":  # the page itself would choose the canvas, having no GPU
-            context.add_init_script("localStorage.setItem('likewise-map', 'webgl')")
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
         base, _, token = address.partition("/?")
@@ -168,7 +165,6 @@ def look(report: Report, browser: Any, address: str, painter: str, items: int) -
         page.goto(f"{base}/?view=map")
         page.wait_for_selector(".map-host[data-pictures]")
         first = page.evaluate("performance.getEntriesByName('map: first picture')[0].startTime")
-        assert page.locator(".map-host").get_attribute("data-painter") == painter
         page.wait_for_selector(".card img")
         for where in ("whole map", "near"):
             if where == "near":
@@ -178,7 +174,7 @@ def look(report: Report, browser: Any, address: str, painter: str, items: int) -
             fps = drag(page, seconds)
             used = memory(browser)
             report.row(
-                method=f"{painter}, {where}",
+                method=where,
                 items=items,
                 fps=fps,
                 seconds=first / 1000,
@@ -200,9 +196,8 @@ def main(report: Report) -> None:
             with served(folder) as (port, token):
                 report.row(method="drawing the map", items=items, seconds=draw(port, token))
                 address = f"http://127.0.0.1:{port}/?token={token}"
-                for painter in ("canvas", "webgl"):
-                    with chromium() as browser:  # another one each time, for its memory
-                        look(report, browser, address, painter, items)
+                with chromium() as browser:  # another one each time, for its memory
+                    look(report, browser, address, items)
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
 from fastapi.concurrency import run_in_threadpool
-from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.staticfiles import StaticFiles
+from starlette.responses import RedirectResponse, Response
 
 import likewise
 from likewise.collection import Collection
@@ -32,11 +31,10 @@ from likewise.server.routes import (
     uploads,
 )
 from likewise.server.served import Served
+from likewise.server.static_files import SCREENS, StaticFiles
 from likewise.types import LikewiseError
 
 STATIC = Path(__file__).parent / "static"
-SCREENS = ("/", "/results", "/target", "/teach", "/models", "/jobs")
-"""Addresses of the page; which screen they mean is the page's own affair."""
 
 
 def make_app(
@@ -84,7 +82,9 @@ def make_app(
         redirect_slashes=False,
     )
     app.state.served, app.state.access = served, access
-    errors.install(app, _page)
+    files = StaticFiles(STATIC)
+    app.add_route("/static/{name:path}", files.send, include_in_schema=False)
+    errors.install(app, files.nowhere)
     api = APIRouter(prefix="/api/v1")
     for part in (
         search,
@@ -101,19 +101,13 @@ def make_app(
     ):
         api.include_router(part.router)
     app.include_router(api)
+    for address in SCREENS:
+        app.add_route(address, files.page, include_in_schema=False)
     _pages(app, access, served)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
     return Gate(app, access)
 
 
-def _page(status: int = 200) -> Response:
-    return FileResponse(STATIC / "index.html", status, media_type="text/html")
-
-
 def _pages(app: FastAPI, access: Access, served: Served) -> None:
-    for address in SCREENS:
-        app.get(address, include_in_schema=False)(lambda: _page())
-
     @app.get("/login", include_in_schema=False)
     def signed_in_already() -> Response:
         return RedirectResponse("/", 303)

@@ -150,14 +150,33 @@ class Held:
         )
 
 
-@pytest.fixture
-def context(browser):
+@pytest.fixture(scope="session")
+def kept_context(browser):
+    """What all tests share: files of the page that a browser keeps for good, and an empty tab."""
     made = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     made.set_default_timeout(PATIENCE)
+    made.new_page()
     if SLOWER > 1:
         made.on("page", slow_down)
     yield made
     made.close()
+
+
+@pytest.fixture
+def context(kept_context):
+    """A browser that nobody has used, but for the files of the page."""
+    yield kept_context
+    empty, *opened = kept_context.pages
+    origins = {"/".join(page.url.split("/")[:3]) for page in opened}
+    for page in opened:
+        page.close()
+    wire = kept_context.new_cdp_session(empty)
+    for origin in origins - {"about:blank"}:
+        kinds = "local_storage,session_storage"
+        wire.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": kinds})
+    wire.detach()
+    kept_context.clear_cookies()
+    kept_context.clear_permissions()
 
 
 def slow_down(page) -> None:
@@ -176,6 +195,17 @@ def page(context, faults):
     faults.watch(opened)
     yield opened
     assert faults.unexpected == []
+
+
+def sign_in(page, served):
+    """The page of somebody who has opened the printed address before, and is nowhere yet."""
+    page.context.request.get(served.address)
+    return page
+
+
+@pytest.fixture
+def signed_in(page, served):
+    return sign_in(page, served)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from experiments.browsing import Served
-from tests.browser.conftest import PATIENCE, make, violations
+from tests.browser.conftest import PATIENCE, make, sign_in, violations
 
 
 @pytest.fixture
@@ -78,8 +78,7 @@ def learn_and_begin(page, served) -> int:
 
 
 def opened(page, served) -> None:
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, served)
     page.goto(f"{served.base}/teach")
 
 

@@ -14,13 +14,6 @@ Element.prototype.animate = function (frames, how) {
 }; void 0"""
 
 
-@pytest.fixture
-def signed_in(page, served):
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
-    return page
-
-
 def labels(served) -> int:
     return sum(r["kind"] == "label" for r in served.api("/judgements?limit=500")["records"])
 

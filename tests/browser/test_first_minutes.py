@@ -10,7 +10,7 @@ import pytest
 import likewise
 from likewise.datasets import swatches
 from likewise.intake import ingest as ingest_
-from tests.browser.conftest import PATIENCE, violations
+from tests.browser.conftest import PATIENCE, sign_in, violations
 from tests.server.conftest import Server, wait_for
 
 
@@ -76,13 +76,13 @@ def test_pictures_are_seen_when_read_and_found_after_fifty(page, coming):
     page.get_by_role("list", name="A sample of your photos").locator("img").first.wait_for()
 
 
-def test_three_steps_lead_to_the_first_mark_and_never_come_back(page, fresh):
-    page.goto(fresh.address)
+def test_three_steps_lead_to_the_first_mark_and_never_come_back(page, served):
+    page.goto(served.address)
     coach = page.get_by_role("status", name="First steps")
     coach.get_by_text("Choose a photo below").wait_for()
     assert coach.locator("li[aria-current]").inner_text() == "Pick one"
     assert violations(page) == []
-    page.goto(f"{fresh.base}/results?like=12")
+    page.goto(f"{served.base}/results?like=12")
     coach.get_by_text("Tell of one photo").wait_for()
     page.locator(".card .yes").nth(4).click()
     coach.get_by_text("has learned from you").wait_for()
@@ -90,19 +90,19 @@ def test_three_steps_lead_to_the_first_mark_and_never_come_back(page, fresh):
     page.get_by_role("link", name="likewise").click()
     page.wait_for_selector(".card img")
     assert not coach.count()
-    fresh.api("/judgements/1/undo", {})  # also where all feedback was taken back
-    page.goto(fresh.base)
+    served.api("/judgements/1/undo", {})  # also where all feedback was taken back
+    page.goto(served.base)
     page.wait_for_selector(".card img")
     assert not coach.count()
 
 
-def test_home_remembers_searches_and_keeps_those_that_are_wanted(page, fresh):
-    page.goto(fresh.address)
+def test_home_remembers_searches_and_keeps_those_that_are_wanted(page, served):
+    page.goto(served.address)
     page.wait_for_selector(".card img")
     for search in ("like=12", "text=stripes", "like=7&not=9&k=120", "like=12&view=sorted"):
-        page.goto(f"{fresh.base}/results?{search}")
+        page.goto(f"{served.base}/results?{search}")
         page.wait_for_selector('.results[aria-busy="false"] img')
-    page.goto(fresh.base)
+    page.goto(served.base)
     listed = page.get_by_role("list", name="Your searches")
     listed.locator("img").nth(1).wait_for()
     assert listed.locator("li").count() == 3  # how a search is shown makes it no other search
@@ -119,9 +119,9 @@ def test_home_remembers_searches_and_keeps_those_that_are_wanted(page, fresh):
     page.wait_for_url("**/results?text=stripes")
 
 
-def test_the_search_field_suggests_words_of_this_collection(page, fresh):
-    tags = {one["tag"] for one in fresh.api("/tags?limit=12")}
-    page.goto(fresh.address)
+def test_the_search_field_suggests_words_of_this_collection(page, served):
+    tags = {one["tag"] for one in served.api("/tags?limit=12")}
+    page.goto(served.address)
     words = page.locator('#words:not([placeholder="Words"])')
     words.wait_for()
     given = words.get_attribute("placeholder").partition(": ")[2].split(", ")
@@ -129,14 +129,14 @@ def test_the_search_field_suggests_words_of_this_collection(page, fresh):
     assert set(given) <= tags
 
 
-def test_the_map_fills_its_box_and_islands_have_names(page, fresh):
-    page.goto(fresh.address)
-    page.goto(f"{fresh.base}/?view=map")
+def test_the_map_fills_its_box_and_islands_have_names(page, served):
+    sign_in(page, served)
+    page.goto(f"{served.base}/?view=map")
     page.wait_for_selector('.map-host[data-pictures="true"]')
     page.get_by_text("80 of 80 photos in view").wait_for()
     box = page.locator(".map-host").bounding_box()
     assert box["width"] > 1.5 * box["height"]
-    about = fresh.api("/map")
+    about = served.api("/map")
     drawn = page.evaluate(
         """() => { const c = document.querySelector('.map-host canvas'), g = c.getContext('2d');
         const d = g.getImageData(0, 0, c.width, c.height).data; let left = c.width, right = 0;
@@ -148,7 +148,7 @@ def test_the_map_fills_its_box_and_islands_have_names(page, fresh):
     names = [span.inner_text() for span in page.locator(".map-names span:visible").all()]
     assert names
     assert set(names) <= {name["text"] for name in about["names"]}
-    assert {name["text"] for name in about["names"]} <= {t["tag"] for t in fresh.api("/tags")}
+    assert {name["text"] for name in about["names"]} <= {t["tag"] for t in served.api("/tags")}
 
 
 @pytest.mark.slow

@@ -45,8 +45,8 @@ def check(page, where: str) -> None:
     assert found == [], where
 
 
-def test_the_glossary_does_not_use_its_own_words(page, served):
-    page.goto(served.address)
+def test_the_glossary_does_not_use_its_own_words(home):
+    page = home
     glossary = page.evaluate(GLOSSARY)
     assert len(glossary) >= 20
     for words in glossary.values():
@@ -71,6 +71,7 @@ def test_every_screen_speaks_as_a_person_does_and_is_accessible(page, served, sc
     results(page, served, f"like={60 + len(scheme)}&details=1")
     page.locator(".card .yes").nth(4).click()
     page.wait_for_selector(".changed")
+    page.locator(".card .picture").nth(0).click(modifiers=["Control"])
     drawer(page)
     fine("results")
     page.locator(".drawer").get_by_label("Close").click()

@@ -5,15 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tests.browser.conftest import PATIENCE, Held, marked, order, results, settled
+from tests.browser.conftest import PATIENCE, Held, marked, order, results, settled, sign_in
 
 LOST = ("ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY", "Failed to load resource", "net::ERR")
 
 
 def test_a_killed_server_is_announced_and_queued_marks_are_sent_once(page, fresh, faults):
     faults.allowed = LOST
-    page.goto(fresh.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, fresh)
     before = results(page, fresh, "like=5&fold=0")
     fresh.kill()
     page.wait_for_selector(".banner", timeout=PATIENCE)
@@ -33,8 +32,7 @@ def test_a_killed_server_is_announced_and_queued_marks_are_sent_once(page, fresh
 
 def test_a_mark_made_while_the_server_is_away_survives_a_reload_of_the_page(page, fresh, faults):
     faults.allowed = LOST
-    page.goto(fresh.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, fresh)
     results(page, fresh, "like=6&fold=0")
     fresh.kill()
     page.locator(".card .yes").nth(2).click()
@@ -51,8 +49,7 @@ def test_a_mark_made_while_the_server_is_away_survives_a_reload_of_the_page(page
 
 
 def test_two_tabs_see_each_others_marks(context, page, served):
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, served)
     first = results(page, served, "like=9&fold=0")
     other = context.new_page()
     assert results(other, served, "like=9&fold=0") == first
@@ -64,8 +61,7 @@ def test_two_tabs_see_each_others_marks(context, page, served):
 
 
 def test_what_happened_before_the_news_came_through_is_not_missed(context, page, served):
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, served)
     results(page, served, "like=12&fold=0")
     other = context.new_page()
     news = Held(other, "**/api/v1/events")
@@ -90,7 +86,7 @@ def more(folder: Path, count: int) -> None:
 
 def test_new_pictures_come_in_as_a_job_with_progress(page, fresh):
     more(fresh.folder, 150)
-    page.goto(fresh.address)
+    sign_in(page, fresh)
     page.goto(f"{fresh.base}/jobs")
     page.get_by_role("button", name="Look for new pictures").click()
     page.wait_for_selector(".job.running progress")
@@ -102,7 +98,7 @@ def test_new_pictures_come_in_as_a_job_with_progress(page, fresh):
 
 def test_a_job_cancelled_half_way_keeps_what_was_done(page, fresh):
     more(fresh.folder, 600)
-    page.goto(fresh.address)
+    sign_in(page, fresh)
     page.goto(f"{fresh.base}/jobs")
     page.get_by_role("button", name="Look for new pictures").click()
     page.wait_for_selector(".job.running progress")
@@ -114,7 +110,7 @@ def test_a_job_cancelled_half_way_keeps_what_was_done(page, fresh):
 
 
 def test_problems_are_listed_with_reasons_and_mended_ones_leave(page, fresh):
-    page.goto(fresh.address)
+    sign_in(page, fresh)
     page.goto(f"{fresh.base}/jobs")
     row = page.locator(".problems tbody tr")
     row.wait_for()

@@ -14,6 +14,7 @@ from tests.browser.conftest import (
     order,
     results,
     settled,
+    sign_in,
     violations,
 )
 
@@ -41,15 +42,8 @@ def shapes(tmp_path_factory):
     running.stop()
 
 
-@pytest.fixture
-def signed_in(page, served):
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
-    return page
-
-
 def test_whole_pictures_in_rows_of_one_height(page, shapes):
-    page.goto(shapes.address)
+    sign_in(page, shapes)
     results(page, shapes, "text=photo&fold=0")
     page.wait_for_function(
         "() => [...document.querySelectorAll('.card img')].every(i => i.naturalWidth > 0)"
@@ -69,7 +63,7 @@ def test_whole_pictures_in_rows_of_one_height(page, shapes):
 
 
 def test_the_size_is_chosen_once(page, shapes):
-    page.goto(shapes.address)
+    sign_in(page, shapes)
     results(page, shapes, "text=photo&fold=0")
     height = page.locator(".card").first.bounding_box()["height"]
     drawer(page).get_by_label("Size of the photos").fill("400")
@@ -79,7 +73,7 @@ def test_the_size_is_chosen_once(page, shapes):
 
 
 def test_filters_order_and_dates_in_words(page, shapes):
-    page.goto(shapes.address)
+    sign_in(page, shapes)
     every = results(page, shapes, "text=photo&fold=0")
     panel = drawer(page)
     panel.get_by_label("Order").select_option("newest")
@@ -185,8 +179,7 @@ def test_keys_work_on_arrival(signed_in, served):
 
 def test_a_lost_server_is_told_in_a_sentence(page, fresh, faults):
     faults.allowed = ("ERR_", "Failed to load resource")
-    page.goto(fresh.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, fresh)
     results(page, fresh, "like=5")
     fresh.kill()
     page.fill("#words", "swatch")

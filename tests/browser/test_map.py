@@ -5,23 +5,14 @@ from __future__ import annotations
 import pytest
 
 from likewise.datasets import swatches
-from tests.browser.conftest import PATIENCE, violations
+from tests.browser.conftest import PATIENCE, sign_in, violations
 
 HOST = ".map-host"
-NO_WEBGL = """
-const real = HTMLCanvasElement.prototype.getContext;
-HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
-  return kind.startsWith("webgl") ? null : real.call(this, kind, ...rest);
-};
-"""
 
 
 @pytest.fixture
-def the_map(page, served, faults):
-    # Without a GPU the browser itself reads every frame back, and its driver says so.
-    faults.allowed = ("GPU stall due to ReadPixels",)
-    page.add_init_script("localStorage.setItem('likewise-map', 'webgl')")
-    page.goto(served.address)
+def the_map(page, served):
+    sign_in(page, served)
     page.goto(f"{served.base}/?view=map")
     ready(page)
     return page
@@ -91,9 +82,9 @@ AROUND = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.03)]
 
 
 def test_the_map_shows_every_picture_of_the_collection(the_map):
-    assert fact(the_map, "painter") == "webgl"
     wait_in_view(the_map, lambda n: n == 80)
     assert int(fact(the_map, "shown")) > 20
+    assert colours(the_map) > 40
     assert the_map.locator('ul[aria-label="Photos in view"] .card').count() == 24
 
 
@@ -211,66 +202,21 @@ def test_everything_by_keys_and_without_a_pointer(the_map):
     the_map.wait_for_url("**/results?like=*&like=*")
 
 
-def test_without_webgl_the_plain_canvas_draws_the_same(page, served):
-    page.add_init_script(NO_WEBGL)
-    page.goto(served.address)
-    page.goto(f"{served.base}/?view=map")
-    ready(page)
-    assert fact(page, "painter") == "canvas"
-    assert colours(page) > 40
-    wait_in_view(page, lambda n: n == 80)
-    page.get_by_role("button", name="Lasso").click()
-    drag(page, AROUND)
-    assert chosen(page) == 80
-    assert page.evaluate("!globalThis.PIXI")  # the library is not even fetched
-
-
-def test_webgl_without_a_gpu_gives_way_to_the_plain_canvas(page, served):
-    page.goto(served.address)
-    page.goto(f"{served.base}/?view=map")
-    ready(page)
-    software = page.evaluate(
-        """() => {
-          const gl = document.createElement('canvas').getContext('webgl2');
-          const told = gl?.getExtension('WEBGL_debug_renderer_info');
-          const name = told ? gl.getParameter(told.UNMASKED_RENDERER_WEBGL) : '';
-          return !told || /swiftshader|llvmpipe/i.test(name);
+def test_reduced_motion_goes_there_at_once(the_map):
+    the_map.emulate_media(reduced_motion="reduce")
+    frames = the_map.evaluate(
+        """async () => {
+          const host = document.querySelector('.map-host');
+          const seen = new Set();
+          document.querySelector('[aria-label="Nearer"]').click();
+          for (let n = 0; n < 12; n++) {
+            await new Promise(requestAnimationFrame);
+            seen.add(host.dataset.level + ':' + host.dataset.shown);
+          }
+          return seen.size;
         }"""
     )
-    assert fact(page, "painter") == ("canvas" if software else "webgl")
-
-
-def test_a_lost_webgl_context_is_made_up_for(the_map):
-    the_map.evaluate(
-        "document.querySelector('.map-host canvas').getContext('webgl2')"
-        ".getExtension('WEBGL_lose_context').loseContext()"
-    )
-    the_map.wait_for_selector(f'{HOST}[data-painter="canvas"]')
-    assert colours(the_map) > 40
-
-
-def test_reduced_motion_goes_there_at_once(browser, served):
-    context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 900})
-    try:
-        page = context.new_page()
-        page.goto(served.address)
-        page.goto(f"{served.base}/?view=map")
-        ready(page)
-        frames = page.evaluate(
-            """async () => {
-              const host = document.querySelector('.map-host');
-              const seen = new Set();
-              document.querySelector('[aria-label="Nearer"]').click();
-              for (let n = 0; n < 12; n++) {
-                await new Promise(requestAnimationFrame);
-                seen.add(host.dataset.level + ':' + host.dataset.shown);
-              }
-              return seen.size;
-            }"""
-        )
-        assert frames <= 2  # before and after, nothing in between
-    finally:
-        context.close()
+    assert frames <= 2  # before and after, nothing in between
 
 
 def test_the_whole_map_on_a_narrow_screen_is_accessible(the_map):
@@ -281,9 +227,8 @@ def test_the_whole_map_on_a_narrow_screen_is_accessible(the_map):
 
 
 @pytest.mark.slow
-def test_the_map_is_drawn_anew_when_pictures_came_in(page, fresh, faults):
-    faults.allowed = ("GPU stall due to ReadPixels",)
-    page.goto(fresh.address)
+def test_the_map_is_drawn_anew_when_pictures_came_in(page, fresh):
+    sign_in(page, fresh)
     page.goto(f"{fresh.base}/?view=map")
     ready(page)
     swatches(20, size=96, seed=11).write(fresh.folder / "more", jobs=1)

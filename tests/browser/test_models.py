@@ -10,7 +10,7 @@ import pytest
 
 import likewise
 from tests.brought import install
-from tests.browser.conftest import PATIENCE, Served, violations
+from tests.browser.conftest import PATIENCE, Served, sign_in, violations
 
 PASSED = {"passed": True, "sentence": "It may serve: this was made for a test."}
 BACK = {"passed": False, "sentence": "It stays inactive: this was made for a test."}
@@ -49,7 +49,7 @@ def school(made, tmp_path_factory):
 
 @pytest.fixture
 def models(page, school):
-    page.goto(school.address)
+    sign_in(page, school)
     show(page, school)
     return page
 

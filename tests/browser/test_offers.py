@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 import likewise
-from tests.browser.conftest import order, results, settled, shows, violations
+from tests.browser.conftest import order, results, settled, shows, sign_in, violations
 
 
 @pytest.fixture
@@ -25,8 +25,7 @@ def near(fresh):
 
 
 def test_a_chip_is_offered_taken_and_taken_back(page, fresh, near):
-    page.goto(fresh.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, fresh)
     before = results(page, fresh, f"like={near}")
     chips = page.get_by_role("list", name="Your earlier feedback")
     chip = chips.get_by_role("button", name="Use your feedback on this photo: 4 ✓ 2 ✗")
@@ -52,8 +51,7 @@ def test_a_chip_is_offered_taken_and_taken_back(page, fresh, near):
 
 
 def test_a_refusal_can_be_undone_and_is_remembered(page, fresh, near):
-    page.goto(fresh.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, fresh)
     results(page, fresh, f"like={near}")
     chips = page.get_by_role("list", name="Your earlier feedback")
     dismiss = chips.get_by_role("button", name="Dismiss: feedback on this photo does not fit")

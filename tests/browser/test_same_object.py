@@ -17,6 +17,7 @@ from tests.browser.conftest import (
     order,
     results,
     settled,
+    sign_in,
     violations,
 )
 
@@ -51,8 +52,7 @@ def wait_for_objects(served) -> None:
 
 
 def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
-    page.goto(objects.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, objects)
     item = objects.api("/items?limit=1")["items"][0]
     looks = results(page, objects, f"like={item['item']}")
     switch = drawer(page).get_by_role("checkbox", name="same object")
@@ -86,8 +86,7 @@ def test_the_switch_offers_to_read_what_it_needs_and_then_finds(page, objects):
 
 def learning(page, served, what: str):
     """The learn section of the models, with this begun."""
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, served)
     page.goto(f"{served.base}/models")
     section = page.get_by_role("region", name="Learning")
     section.get_by_label("What").select_option(label=what)

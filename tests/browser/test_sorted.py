@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.browser.conftest import drawer, marked, order, results, settled, violations
 
 LIKE = "like=5&fold=0"
@@ -17,13 +15,6 @@ def open_sorted(page, served, more: str = "") -> list[str]:
     page.goto(f"{served.base}/results?{LIKE}&view=sorted{more}")
     page.wait_for_selector(".sorted .tile img")
     return sorted_tiles(page)
-
-
-@pytest.fixture
-def signed_in(page, served):
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
-    return page
 
 
 def picked(page) -> set[str]:

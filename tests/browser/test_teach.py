@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.browser.conftest import PATIENCE, Served, make, order, results, settled
+from tests.browser.conftest import PATIENCE, Served, make, order, results, settled, sign_in
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def school(tmp_path_factory):
 
 @pytest.fixture
 def teach(page, served):
-    page.goto(served.address)
+    sign_in(page, served)
     page.goto(f"{served.base}/teach")
     page.wait_for_selector(".candidate img")
     return page
@@ -88,7 +88,7 @@ def test_a_mark_taken_back_before_its_answer_came_does_not_count(teach, served):
 
 def test_a_mark_that_waits_for_the_server_and_is_taken_back_never_counts(page, fresh, faults):
     faults.allowed = ("ERR_", "Failed to load resource")
-    page.goto(fresh.address)
+    sign_in(page, fresh)
     page.goto(f"{fresh.base}/teach")
     page.wait_for_selector("text=Photo 1 of")
     fresh.kill()
@@ -149,8 +149,7 @@ def test_every_judgement_is_listed_and_can_be_undone(teach, served):
 
 def test_teach_learn_guard_activate_and_roll_back(page, school):
     served, motif = school
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, served)
     page.goto(f"{served.base}/teach")
     taught = [teach_one(page, motif) for _ in range(20)]
     wait_for_tally(page, served, 200)

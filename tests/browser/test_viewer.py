@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.conftest import PATIENCE, Held, marked, order, results
+from tests.browser.conftest import PATIENCE, Held, marked, order, results, sign_in
 
 
 @pytest.fixture
 def signed_in(page, served):
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
-    return page
+    return sign_in(page, served)
 
 
 def name(page) -> str:
@@ -134,8 +132,7 @@ def test_a_swipe_leads_on(browser, served, faults):
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
     faults.watch(page)
-    page.goto(served.address)
-    page.wait_for_selector(".card img")
+    sign_in(page, served)
     shown = results(page, served, "like=56")
     page.locator(".card .picture").nth(0).tap()
     named(page, shown[0])

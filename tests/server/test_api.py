@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import threading
 import time
 
@@ -477,8 +478,19 @@ def test_the_page_and_the_document_of_the_api_are_served(client):
     for address in ("/", "/results", "/teach", "/jobs"):
         answer = client.get(address)
         assert answer.status_code == 200
-        assert "/static/main.js" in answer.text
-    assert client.get("/static/main.js").headers["content-type"].startswith("text/javascript")
+        main = re.search(r'src="(/static/[0-9a-f]{16}/main.js)"', answer.text).group(1)
+    kept, other = client.get(main), client.get("/static/main.js")
+    assert kept.content == other.content
+    assert kept.headers["content-type"].startswith("text/javascript")
+    assert kept.headers["content-encoding"] == "gzip"
+    assert "immutable" in kept.headers["cache-control"]
+    assert other.headers["cache-control"] == "no-cache"
+    plain = client.get(main, headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.content == kept.content
+    for name in re.findall(r'"(/static/[^"]+)"', client.get("/").text + kept.text):
+        assert client.get(name).status_code == 200, name
+    assert client.get(f"/static/{'0' * 16}/main.js").status_code == 404  # of another version
     document = client.get(f"{API}/openapi.json").json()
     shown = client.get(f"{API}/docs").text
     for path in document["paths"]:

@@ -5,6 +5,7 @@ import { Link, go, route } from "/static/lib/router.js";
 import { helpOpen, useKeys } from "/static/lib/keys.js";
 import { begin } from "/static/lib/news.js";
 import { flush } from "/static/lib/outbox.js";
+import "/static/lib/searches.js";
 import { selectNone } from "/static/lib/selection.js";
 import { takeDropsAndPastes } from "/static/lib/upload.js";
 import { Banner, Header, Tabs } from "/static/parts/header.js";
@@ -12,30 +13,27 @@ import { Toasts } from "/static/parts/toasts.js";
 import { Help } from "/static/parts/help.js";
 import { Coach } from "/static/parts/coach.js";
 import { Viewer } from "/static/parts/viewer.js";
-import { Home } from "/static/screens/home.js";
-import { Results } from "/static/screens/results.js";
-import { Target } from "/static/screens/target.js";
-import { Teach } from "/static/screens/teach.js";
-import { Models } from "/static/screens/models.js";
-import { Jobs } from "/static/screens/jobs.js";
+import { useModule } from "/static/lib/modules.js";
 
 // A further screen is one line here, one in the header, and one in the server's list.
 const SCREENS = {
-  "/": ["likewise", Home],
-  "/results": ["Photos · likewise", Results],
-  "/target": ["Find one · likewise", Target],
-  "/teach": ["Teach · likewise", Teach],
-  "/models": ["Models · likewise", Models],
-  "/jobs": ["Jobs and problems · likewise", Jobs],
+  "/": ["likewise", "Home", () => import("/static/screens/home.js")],
+  "/results": ["Photos · likewise", "Results", () => import("/static/screens/results.js")],
+  "/target": ["Find one · likewise", "Target", () => import("/static/screens/target.js")],
+  "/teach": ["Teach · likewise", "Teach", () => import("/static/screens/teach.js")],
+  "/models": ["Models · likewise", "Models", () => import("/static/screens/models.js")],
+  "/jobs": ["Jobs and problems · likewise", "Jobs", () => import("/static/screens/jobs.js")],
 };
 
-const NOWHERE = ["Nothing here · likewise", () => html`<div class="empty"><h1>There is nothing at this address</h1>
-  <p><${Link} to="/">Home<//> shows your photos and searches them.</p></div>`];
+const Nowhere = () => html`<div class="empty"><h1>There is nothing at this address</h1>
+  <p><${Link} to="/">Home<//> shows your photos and searches them.</p></div>`;
+const NOWHERE = ["Nothing here · likewise", "Nowhere", async () => ({ Nowhere })];
 
 function App() {
   const { path, params } = useSignal(route);
   const large = params.has("show"); // a photo is open over everything
-  const [title, Screen] = SCREENS[path] || NOWHERE;
+  const [title, name, fetching] = SCREENS[path] || NOWHERE;
+  const Screen = useModule(fetching)?.[name];
   useLayoutEffect(() => { document.title = title; selectNone(); }, [path]);
   useKeys([
     { keys: ["?"], shown: "?", says: "this list of keys", run: () => { helpOpen.value = true; } },
@@ -50,7 +48,7 @@ function App() {
     <a class="skip" href="#main">Skip to the photos</a>
     <${Header} path=${path} params=${params} inert=${large} />
     <${Banner} /><${Coach} path=${path} />
-    <main id="main" tabindex="-1" inert=${large}><${Screen} params=${params} key=${path} /></main>
+    <main id="main" tabindex="-1" inert=${large}>${Screen && html`<${Screen} params=${params} key=${path} />`}</main>
     <${Tabs} path=${path} params=${params} inert=${large} />
     <${Viewer} /><${Help} /><${Toasts} />
     <div class="drop-here" aria-hidden="true">Drop the photo to search with it</div>`;

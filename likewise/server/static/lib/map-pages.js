@@ -3,9 +3,9 @@ const AT_ONCE = 4;
 const KEPT = 40;
 
 export class Pages {
-  // changed(page): it can be drawn now; dropped(page): it no longer can.
-  constructor(about, { changed, dropped }) {
-    Object.assign(this, { about, changed, dropped, held: new Map(), failed: new Map(), asked: new Set(), wanted: [], stop: new AbortController() });
+  // changed(): another page can be drawn now.
+  constructor(about, changed) {
+    Object.assign(this, { about, changed, held: new Map(), failed: new Map(), asked: new Set(), wanted: [], stop: new AbortController() });
   }
 
   pageOf(i) {
@@ -47,7 +47,7 @@ export class Pages {
       if (this.stop.signal.aborted) { bitmap.close(); return; }
       this.held.set(page, bitmap);
       this.trim();
-      this.changed(page);
+      this.changed();
     } catch {
       this.failed.set(page, (this.failed.get(page) || 0) + 1);
     } finally {
@@ -61,7 +61,6 @@ export class Pages {
       if (this.held.size <= KEPT) return;
       if (this.needed.has(page)) continue;
       this.held.delete(page);
-      this.dropped(page);
       bitmap.close();
     }
   }

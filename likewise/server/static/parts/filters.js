@@ -6,7 +6,8 @@ import { ask, call, newKey } from "/static/lib/api.js";
 import { status } from "/static/lib/news.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { Dialog } from "/static/parts/dialog.js";
-import { useModels } from "/static/screens/results.js";
+import { setRows } from "/static/parts/grid.js";
+import { useModels } from "/static/lib/models.js";
 
 const VIEWS = [["", "Ranked"], ["sorted", "Sorted"], ["board", "Board"]];
 const COUNTS = [100, 200, 500, 1000];
@@ -62,15 +63,9 @@ function Ranking({ query, set }) {
       ${names.map(([id, name]) => html`<option key=${id} value=${id}>${name}</option>`)}</select></label>`;
 }
 
-// How high the rows are: a habit of the person, not a part of the search.
-const KEPT = "likewise-rows";
-const wear = (height) => document.documentElement.style.setProperty("--rows", `${height}px`);
-if (Number(localStorage.getItem(KEPT))) wear(Number(localStorage.getItem(KEPT)));
-
 function Size() {
   const shown = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--rows"));
-  const slide = (event) => { localStorage.setItem(KEPT, event.target.value); wear(event.target.value); };
-  return html`<label>Size <input type="range" min="90" max="420" step="10" value=${shown} onInput=${slide} aria-label="Size of the photos" /></label>`;
+  return html`<label>Size <input type="range" min="90" max="420" step="10" value=${shown} onInput=${(e) => setRows(e.target.value)} aria-label="Size of the photos" /></label>`;
 }
 
 // The switch needs the photos' local features: offer to read them, and leave it off meanwhile.

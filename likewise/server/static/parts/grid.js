@@ -12,6 +12,14 @@ const GLIDE = { duration: 240, easing: "cubic-bezier(.2, .8, .2, 1)" };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const LONG = 450; // milliseconds of a long press
 
+// How high the rows are: a habit of the person, not a part of the search.
+const ROWS = "likewise-rows";
+export function setRows(height) {
+  localStorage.setItem(ROWS, height);
+  document.documentElement.style.setProperty("--rows", `${height}px`);
+}
+if (Number(localStorage.getItem(ROWS))) setRows(Number(localStorage.getItem(ROWS)));
+
 // acts: { judge(items, relevant), more(item), open(item), copies(item) }; those that are missing are not
 // offered, and further(item) gives buttons of a screen's own.  moment: when it changes, what is shown
 // glides to its new places and what is new glows.

@@ -1,11 +1,8 @@
-// The map drawn with the browser's plain canvas: where there is no WebGL, or it went away.
+// The map drawn with the browser's plain canvas.
 export function canvasPainter(canvas, pages) {
   const context = canvas.getContext("2d");
   const colour = (name) => getComputedStyle(canvas).getPropertyValue(name);
   return {
-    kind: "canvas",
-    changed() {},
-    dropped() {},
     resize(width, height, ratio) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
@@ -40,6 +37,5 @@ export function canvasPainter(canvas, pages) {
         }
       }
     },
-    close() {},
   };
 }

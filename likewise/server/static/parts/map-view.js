@@ -1,9 +1,7 @@
-// What the map shows and how it is moved: by pointer, wheel, keys and buttons.  The drawing is
-// done by WebGL where there is any, else by the plain canvas.
+// What the map shows and how it is moved: by pointer, wheel, keys and buttons.
 import { Pages } from "/static/lib/map-pages.js";
 import { selected } from "/static/lib/selection.js";
 import { canvasPainter } from "/static/parts/map-canvas.js";
-import { pixiPainter } from "/static/parts/map-pixi.js";
 
 const LARGEST = 120; // pixels along the side of a picture, at most
 const MARGIN = 12;
@@ -12,27 +10,11 @@ const STILL = 250; // milliseconds without a move after which the list of what i
 const CLICK = 5; // pixels that a click may slip
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// WebGL that is reckoned by the processor is there, but the plain canvas is several times faster.
-// Who knows better puts "webgl" or "canvas" under "likewise-map" into the browser's storage.
-function webglIsWorthIt() {
-  const wanted = localStorage.getItem("likewise-map");
-  if (wanted === "canvas") return false;
-  const probe = document.createElement("canvas").getContext("webgl2");
-  if (!probe) return false;
-  const told = probe.getExtension("WEBGL_debug_renderer_info");
-  const drawnBy = String(probe.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : probe.RENDERER));
-  probe.getExtension("WEBGL_lose_context")?.loseContext();
-  return wanted === "webgl" || !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(drawnBy);
-}
-
 export class MapView {
   // told: { click(i, more), drawn(line, more), settled(where, box) }
   constructor(host, data, at, told) {
     Object.assign(this, { host, data, told, lasso: false, line: null, pointers: new Map(), closed: false });
-    this.pages = new Pages(data.about, {
-      changed: (page) => { this.painter?.changed(page); this.redraw(); },
-      dropped: (page) => this.painter?.dropped(page),
-    });
+    this.pages = new Pages(data.about, () => this.redraw());
     this.density = data.density(getComputedStyle(host).getPropertyValue("--accent").trim());
     this.path = host.querySelector("polygon"); // the line of the lasso
     this.names = [...host.querySelectorAll(".map-names span")];
@@ -47,37 +29,16 @@ export class MapView {
     });
     this.watching.observe(host);
     this.listen();
-    this.begin();
-  }
-
-  // -- drawing ------------------------------------------------------------------
-
-  async begin() {
-    const fresh = () => {
-      this.canvas?.remove();
-      this.canvas = Object.assign(document.createElement("canvas"), { role: "img" });
-      this.canvas.setAttribute("aria-label", `${this.data.count} pictures, the similar near each other`);
-      this.host.prepend(this.canvas);
-      return this.canvas;
-    };
-    const plain = () => { if (!this.closed) this.use(canvasPainter(fresh(), this.pages)); };
-    if (!webglIsWorthIt()) { plain(); return; }
-    try {
-      const painter = await pixiPainter(fresh(), this.pages, { lost: () => { this.painter = null; plain(); } });
-      if (this.closed) painter.close();
-      else this.use(painter);
-    } catch {
-      plain();
-    }
-  }
-
-  use(painter) {
-    this.painter = painter;
-    this.host.dataset.painter = painter.kind;
+    this.canvas = Object.assign(document.createElement("canvas"), { role: "img" });
+    this.canvas.setAttribute("aria-label", `${data.count} photos, the similar near each other`);
+    host.prepend(this.canvas);
+    this.painter = canvasPainter(this.canvas, this.pages);
     this.fit();
     this.redraw();
     this.settle();
   }
+
+  // -- drawing ------------------------------------------------------------------
 
   measure() {
     const { width, height } = this.host.getBoundingClientRect();
@@ -89,7 +50,7 @@ export class MapView {
   }
 
   fit() {
-    this.painter?.resize(this.width, this.height, Math.min(2, devicePixelRatio || 1));
+    this.painter.resize(this.width, this.height, Math.min(2, devicePixelRatio || 1));
   }
 
   redraw() {
@@ -98,7 +59,7 @@ export class MapView {
   }
 
   paint() {
-    if (!this.painter || this.closed) return;
+    if (this.closed) return;
     const level = this.data.level(this.view.scale);
     const items = this.data.shown(this.box(), level);
     this.pages.want([...new Set(items.map(({ i }) => this.pages.pageOf(i)))].sort((a, b) => a - b));
@@ -313,8 +274,7 @@ export class MapView {
     cancelAnimationFrame(this.frame);
     cancelAnimationFrame(this.travelling);
     this.watching.disconnect();
-    this.painter?.close();
     this.pages.close();
-    this.canvas?.remove();
+    this.canvas.remove();
   }
 }

@@ -3,12 +3,12 @@ import { html, useEffect, useMemo, useState } from "/static/vendor/preact-htm.js
 import { useSignal } from "/static/lib/signal.js";
 import { ask } from "/static/lib/api.js";
 import { count, plural } from "/static/lib/format.js";
+import { useModule } from "/static/lib/modules.js";
 import { arrived, jobs, running, status, ticks } from "/static/lib/news.js";
 import { blank, likeItem, toParams, withExample } from "/static/lib/query.js";
 import { Link, go } from "/static/lib/router.js";
 import { selectNone } from "/static/lib/selection.js";
 import { Grid } from "/static/parts/grid.js";
-import { CollectionMap } from "/static/parts/map.js";
 import { Progress, title } from "/static/parts/progress.js";
 import { Searches } from "/static/parts/searches.js";
 import { SelectionBar } from "/static/parts/selection-bar.js";
@@ -16,6 +16,7 @@ import { rememberThumbnails } from "/static/parts/thumbnail.js";
 import { useShelf, view } from "/static/parts/viewer.js";
 
 const SHOWN = 36;
+const MAP = () => import("/static/parts/map.js");
 const TAKES_IN = ["index", "demo"];
 
 export function Home({ params }) {
@@ -26,6 +27,7 @@ export function Home({ params }) {
   const [onMap, setOnMap] = useState(null);
   const view_ = params.get("view") || "pictures";
   const mapped = view_ === "map" && at?.generation > 0 && !coming;
+  const CollectionMap = useModule(MAP, mapped)?.CollectionMap;
   const acts = {
     more: at?.findable > 0 && ((r) => go("/results", toParams(likeItem(r.item)))),
     open: view,
@@ -46,7 +48,7 @@ export function Home({ params }) {
     ${!coming && !mapped && html`<${Searches} />`}
     ${busy && html`<div class="working"><b>${title(busy)}</b> <${Progress} job=${busy} />${busy.message && html`<p class="soft">${busy.message}</p>`}</div>`}
     ${at && html`<${Health} at=${at} coming=${coming} />`}
-    ${mapped
+    ${mapped && CollectionMap
       ? html`<${CollectionMap} acts=${acts} at=${params.get("at")} moved=${moved} known=${setOnMap}>${stand}<//>`
       : stand}
     ${at && !at.findable && !busy && html`<${Empty} at=${at} />`}

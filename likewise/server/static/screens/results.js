@@ -1,24 +1,21 @@
 // Results: what was found, best first; every mark acts at once, shows, and can be taken back.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
-import { useSignal } from "/static/lib/signal.js";
-import { ask, call } from "/static/lib/api.js";
+import { call } from "/static/lib/api.js";
+import { useModule } from "/static/lib/modules.js";
 import { plural } from "/static/lib/format.js";
 import { KEY, useKeys } from "/static/lib/keys.js";
-import { ticks } from "/static/lib/news.js";
 import { click, judge as send, takeBack, undoLast } from "/static/lib/outbox.js";
 import { asked, canJudge, filtersOf, fromParams, isEmpty, likeItem, markOf, toParams, withExample } from "/static/lib/query.js";
 import { Link, go } from "/static/lib/router.js";
 import { selectNone } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { useAnswer } from "/static/parts/answers.js";
-import { BoardView } from "/static/parts/board-view.js";
 import { Feedback, news, said } from "/static/parts/feedback.js";
 import { Filters } from "/static/parts/filters.js";
 import { Grid } from "/static/parts/grid.js";
 import { Near } from "/static/parts/near.js";
 import { Offers } from "/static/parts/offers.js";
 import { SelectionBar } from "/static/parts/selection-bar.js";
-import { Sorted } from "/static/parts/sorted.js";
 import { known } from "/static/parts/thumbnail.js";
 import { useShelf, view } from "/static/parts/viewer.js";
 
@@ -26,6 +23,8 @@ const REST = 500; // milliseconds in which a second click at the same spot is no
 const SPOT = 40; // pixels
 const STEP = 60;
 const MOST = 1000;
+const BOARD = () => import("/static/parts/board-view.js");
+const SORTED = () => import("/static/parts/sorted.js");
 
 export function Results({ params }) {
   const query = fromParams(params);
@@ -45,6 +44,9 @@ export function Results({ params }) {
   const rest = useRest(list);
   const placeOf = ({ item }) => (main.answer?.results || []).findIndex((r) => r.item === item) + 1;
   const can = canJudge(query);
+  const Board = useModule(BOARD, query.view === "board")?.BoardView;
+  const Sorted = useModule(SORTED, query.view === "sorted")?.Sorted;
+  const View = query.view === "sorted" ? Sorted : Grid;
 
   const judge = (items, relevant, event) => {
     if (rest(event, items[0].item)) return;
@@ -74,7 +76,6 @@ export function Results({ params }) {
   const acts = { judge: can ? judge : null, more, open, copies: unfold };
   const places = new Map(list.map((r, place) => [r.item, place]));
   const all = main.answer?.results.length || 0;
-  const View = query.view === "sorted" ? Sorted : Grid;
   return html`<section class="results" aria-busy=${main.loading}>
     <h1 class="sr-only">Results</h1>
     <div class="strip">
@@ -97,8 +98,8 @@ export function Results({ params }) {
         ${query.details && html`<${Rests} answer=${main.answer} />`}
         ${main.answer && !list.length && html`<${Nothing} query=${query} />`}
         ${query.view === "board"
-          ? html`<${BoardView} query=${query} results=${ranked} open=${open} />`
-          : html`<${View} key=${main.answer?.name} results=${list} acts=${acts} label="Results" details=${query.details} moment=${`${marks.moment}${holding}`} />`}
+          ? Board && html`<${Board} query=${query} results=${ranked} open=${open} />`
+          : View && html`<${View} key=${main.answer?.name} results=${list} acts=${acts} label="Results" details=${query.details} moment=${`${marks.moment}${holding}`} />`}
       </div>
       ${query.compare && html`<div>
         ${other.error && html`<p class="error" role="alert">${other.error.message}</p>`}
@@ -232,13 +233,6 @@ function Chosen({ query, change }) {
   if (!chips.length) return null;
   return html`<p class="chips">${chips.map(([words, next]) => html`<button key=${words} class="pill" title="Take this away"
     onClick=${() => change(next)}>${words} ×</button>`)}</p>`;
-}
-
-export function useModels() {
-  const [models, setModels] = useState([]);
-  const changed = [useSignal(ticks.model), useSignal(ticks.collection)].join();
-  useEffect(() => ask("/models", setModels), [changed]);
-  return models;
 }
 
 function Nothing({ query }) {
