@@ -34,9 +34,10 @@ from experiments.photo_tasks import Task, content_words, photo_task
 from experiments.report import Report, run
 from experiments.rivals.before import BeforeLearner
 from experiments.rivals.oasis import Oasis
+from experiments.score_ranking import rank
 from experiments.sets import load_corel5k, load_flickr8k
 from likewise.collection.lines.defaults import SPECS, WEIGHTS
-from likewise.evaluation import measure, randomisation_test, rank
+from likewise.evaluation import measure, randomisation_test
 from likewise.learners import Plain
 from likewise.learners.bilinear_learner import BilinearLearner
 from likewise.learners.references import label_pairs

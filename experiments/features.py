@@ -33,10 +33,11 @@ from snowballstemmer import stemmer
 from experiments.kept import keep_features
 from experiments.photo_features import Photos, Some, photos
 from experiments.report import Report, run
+from experiments.score_ranking import rank
 from experiments.sets import load_cifar10, load_corel5k, load_flickr8k
 from likewise.collection.lines.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import swatches
-from likewise.evaluation import Ranked, Relevance, evaluate, rank
+from likewise.evaluation import Ranked, Relevance, evaluate
 from likewise.features import ARITHMETICS, BOTH, NETWORKS, REGISTRY, feature_set, named
 from likewise.features.deep import Network
 from likewise.features.deep_graph import graph_bytes

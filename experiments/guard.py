@@ -33,7 +33,8 @@ from scipy import linalg, optimize
 from experiments.photo_tasks import Task, photo_task
 from experiments.report import Report, run
 from experiments.rivals.judged_only import guard as judged_only
-from likewise.evaluation import judged_average_precision, measure, rank
+from experiments.score_ranking import rank
+from likewise.evaluation import judged_average_precision, measure
 from likewise.evaluation.guard import DRAWN, depth, judge, look_at
 from likewise.types import FloatArray
 

@@ -31,8 +31,9 @@ from experiments.photo_tasks import Task, photo_task
 from experiments.report import Report, run
 from experiments.rivals.rerank import reranked
 from experiments.rivals.rocchio import rocchio
+from experiments.score_ranking import rank
 from likewise.collection.search import MANY_MARKS
-from likewise.evaluation import measure, randomisation_test, rank
+from likewise.evaluation import measure, randomisation_test
 from likewise.index.flat import FlatIndex
 from likewise.learners import Plain
 from likewise.learners.marks import SMOOTHED, Background, MarkedQuery, MarkSettings

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.score_ranking import rank
 from experiments.sets import load_mnist
 from likewise.evaluation import (
     Ranked,
     Relevance,
     interpolated_precision,
     measure,
-    rank,
 )
 from likewise.solvers.kmeans import kmeans, medoids
 from likewise.spaces import Blocks, BlockSpec, unit_rows

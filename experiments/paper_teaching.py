@@ -23,7 +23,8 @@ from experiments.directions import (
 from experiments.paper_sets import BLOCK, Floats, Ints, PaperSet
 from experiments.rivals.identity_prior import identity_prior
 from experiments.rivals.qi_rsvm import qi_rsvm
-from likewise.evaluation import Relevance, judged_average_precision, mean, rank
+from experiments.score_ranking import rank
+from likewise.evaluation import Relevance, judged_average_precision, mean
 from likewise.learners.references import Learned, clipped, combine, label_pairs, learn_references
 from likewise.types import Preferences
 

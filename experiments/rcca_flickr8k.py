@@ -45,7 +45,8 @@ from experiments.report import Report, run
 from experiments.rivals.cca import cca_similarity
 from experiments.rivals.pamir import fit_pamir
 from experiments.rivals.psi import fit_psi, random_start
-from likewise.evaluation import ndcg, ndcg_paper, randomisation_test, rank
+from experiments.score_ranking import rank
+from likewise.evaluation import ndcg, ndcg_paper, randomisation_test
 from likewise.learners.clicks import Clicks
 from likewise.solvers.cca import CCA, cca
 from likewise.solvers.rcca import Model, Settings, rcca, scaled

@@ -15,8 +15,9 @@ import numpy as np
 
 from experiments.photo_tasks import Task, photo_task
 from experiments.report import Report, run
+from experiments.score_ranking import rank
 from likewise.collection.lines.smoothing import kept
-from likewise.evaluation import measure, rank
+from likewise.evaluation import measure
 from likewise.learners import Plain
 from likewise.solvers.smoothing import POWER, K, Smoothing, smooth
 from likewise.spaces import Blocks

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from experiments.policies import mixed
 from experiments.report import Report, run
+from experiments.score_ranking import rank
 from experiments.sets import simulate_labels
 from experiments.sets.simulated import By, relevance
 from likewise.collection.lines.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import SwatchSet, swatches
-from likewise.evaluation import measure, randomisation_test, rank
+from likewise.evaluation import measure, randomisation_test
 from likewise.features import feature_set
 from likewise.layout.sheet import Mark, SheetRow, contact_sheet
 from likewise.learners import Plain

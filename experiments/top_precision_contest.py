@@ -17,7 +17,8 @@ from sklearn.base import clone
 from experiments.report import Report
 from experiments.rivals.oasis import Oasis
 from experiments.rivals.rank_svm import BilinearRankSvm
-from likewise.evaluation import evaluate, rank
+from experiments.score_ranking import rank
+from likewise.evaluation import evaluate
 from likewise.learners.own_settings import TopPrecisionSettings
 from likewise.learners.plain import Plain
 from likewise.learners.top_precision import TopPrecisionLearner

@@ -1,16 +1,12 @@
 """From scores to ranks: where in each ranking the relevant items stand.
 
 Every measure of a ranking is a short formula of the ranks of the relevant items, so the
-work is done once, here, and the result (:class:`Ranked`) is small.  Scores of all items
-go through a radix sort a query, blocks of queries run in threads, and no matrix of
-queries by items is made beside the one that was handed in.
+work is done once, here, and the result (:class:`Ranked`) is small.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,18 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise.evaluation.order import count_relevant, rank_rows
 from likewise.evaluation.relevance import Relevance, RelevanceLike, as_relevance
-from likewise.types import BadInput, FloatArray, Hits, IdArray, as_matrix
+from likewise.types import BadInput, FloatArray, Hits, IdArray
 
 NOT_FOUND = np.iinfo(np.int32).max
 """Rank of a relevant item that the ranking does not hold."""
 
 MANY = np.iinfo(np.int32).max
 """Stands for the number of irrelevant items where nobody counted them."""
-
-BLOCK_BYTES = 8 << 20
-"""Scores that one thread ranks at a time."""
 
 Rankings = ArrayLike | Sequence[Hits] | Mapping[str, Mapping[str, float]]
 """A score matrix, one Hits a query, or a run: query name to item name to score."""
@@ -122,7 +114,6 @@ def rank(
     relevance: RelevanceLike | Mapping[str, Mapping[str, float]],
     *,
     leave_out: ArrayLike | None = None,
-    threads: int | None = None,
 ) -> Ranked:
     """Find where the relevant items of every query stand.
 
@@ -138,8 +129,6 @@ def rank(
     leave_out
         For each query the id of an item to take out of the ranking, usually the query
         itself; -1 takes none out.  For a run: a mapping from query name to item name.
-    threads
-        How many threads rank a score matrix; by default one a core.
 
     Returns
     -------
@@ -158,73 +147,40 @@ def rank(
         raise BadInput("Relevance by query name needs a run: query name to item name to score.")
     if isinstance(rankings, Sequence) and any(isinstance(row, Hits) for row in rankings):
         return _rank_hits(rankings, as_relevance(relevance), leave_out)
-    return _rank_scores(rankings, relevance, leave_out, threads)
+    return _rank_scores(rankings, relevance, leave_out)
 
 
 # --------------------------------------------------------------------------
 # Rankings as a score matrix
 
 
-def _rank_scores(
-    rankings: Any, relevance: RelevanceLike, leave_out: ArrayLike | None, threads: int | None
-) -> Ranked:
+def _rank_scores(rankings: Any, relevance: RelevanceLike, leave_out: ArrayLike | None) -> Ranked:
     scores = np.asarray(rankings)
     if scores.ndim != 2:
         raise BadInput(f"Scores must form a matrix of queries by items, not {scores.ndim} axes.")
-    count, items = scores.shape
-    truth = as_relevance(relevance, items=items)
-    _check_length(count, truth)
-    if truth.items not in (None, items) or (
-        len(truth.ids) and not (truth.ids.min() >= 0 and truth.ids.max() < items)
-    ):
+    if scores.dtype.kind not in "biuf":
+        raise BadInput("Scores must be numbers.")
+    odd = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+    if len(odd):
+        raise BadInput(
+            f"The scores hold NaN or infinity (first in row {odd[0]}); "
+            "leave that query out, or give such items a very low score."
+        )
+    truth = as_relevance(relevance, items=scores.shape[1])
+    check_length(len(scores), truth)
+    check_items(truth, scores.shape[1])
+    truth, ids = replace(truth, items=scores.shape[1]), np.arange(scores.shape[1])
+    return _rank_hits([Hits(ids, row) for row in scores], truth, leave_out)
+
+
+def check_items(truth: Relevance, items: int) -> None:
+    """Refuse relevance that speaks of other items than there are scores of."""
+    inside = not len(truth.ids) or (truth.ids.min() >= 0 and truth.ids.max() < items)
+    if truth.items not in (None, items) or not inside:
         raise BadInput(
             f"The scores are of {items} items, but the relevance speaks of others; "
             "make one column of scores for each item."
         )
-    out = _left_out(leave_out, count)
-    if count == 0:
-        return _empty(truth.complete)
-    truth = replace(truth, items=items)
-    step = max(1, BLOCK_BYTES // max(1, items * scores.dtype.itemsize))
-    blocks = [slice(at, min(at + step, count)) for at in range(0, count, step)]
-
-    def ranked(block: slice) -> Ranked:
-        return _rank_block(_floats(scores[block]), truth, out[block], block)
-
-    workers = min(len(blocks), threads or _cores())
-    if workers == 1:
-        return Ranked.join([ranked(block) for block in blocks])
-    with ThreadPoolExecutor(workers) as pool:
-        return Ranked.join(list(pool.map(ranked, blocks)))
-
-
-def _floats(scores: NDArray[Any]) -> FloatArray:
-    """Scores in one of the two forms that are sorted; most need no copy."""
-    if scores.dtype in (np.float32, np.float64):
-        return np.ascontiguousarray(scores)
-    return as_matrix(scores, name="scores").astype(np.float64)
-
-
-def _rank_block(scores: FloatArray, truth: Relevance, out: IdArray, block: slice) -> Ranked:
-    keys = scores.view(np.uint32 if scores.dtype == np.float32 else np.uint64)
-    start, stop = truth.start[block], truth.stop[block]
-    starts = np.zeros(len(keys) + 1, dtype=np.int64)
-    starts[1:] = np.cumsum(count_relevant(start, stop, truth.ids, truth.grades, out))
-    ranks = np.empty(starts[-1], dtype=np.int32)
-    above = np.empty(starts[-1], dtype=np.int32)
-    grades = np.empty(starts[-1], dtype=np.float32)
-    irrelevant = np.zeros(len(keys), dtype=np.int64)
-    top = np.zeros(len(keys), dtype=np.int64)
-    judged = (start, stop, truth.ids, truth.grades, truth.complete)
-    bad = rank_rows(keys, *judged, out, starts[:-1], ranks, above, grades, irrelevant, top)
-    if bad >= 0:
-        raise BadInput(
-            f"The scores hold NaN or infinity (first in row {block.start + bad}); "
-            "leave that query out, or give such items a very low score."
-        )
-    inside = (out >= 0) & (out < keys.shape[1])
-    lengths = keys.shape[1] - inside.astype(np.int64)
-    return Ranked(starts, ranks, above, grades, lengths, irrelevant, top, truth.complete)
 
 
 # --------------------------------------------------------------------------
@@ -232,15 +188,15 @@ def _rank_block(scores: FloatArray, truth: Relevance, out: IdArray, block: slice
 
 
 def _rank_hits(rankings: Sequence[Any], truth: Relevance, leave_out: ArrayLike | None) -> Ranked:
-    _check_length(len(rankings), truth)
-    out = _left_out(leave_out, len(rankings))
+    check_length(len(rankings), truth)
+    out = left_out(leave_out, len(rankings))
     rows = []
     for q, hits in enumerate(rankings):
         if not isinstance(hits, Hits):
             raise BadInput(f"Query {q} has no Hits; give one (ids, scores) for every query.")
         ids, grades = truth.of_query(q)
         rows.append(_rank_list(hits, ids, grades, truth, int(out[q])))
-    return Ranked.join(rows) if rows else _empty(truth.complete)
+    return Ranked.join(rows) if rows else empty(truth.complete)
 
 
 def _rank_list(
@@ -319,7 +275,8 @@ def _then(values: NDArray[Any], last: int, times: int) -> NDArray[np.int32]:
     return np.concatenate([values, np.full(times, last)]).astype(np.int32)
 
 
-def _left_out(leave_out: ArrayLike | None, count: int) -> IdArray:
+def left_out(leave_out: ArrayLike | None, count: int) -> IdArray:
+    """Per query the id to take out, or -1."""
     if leave_out is None:
         return np.full(count, -1, dtype=np.int64)
     out = np.asarray(leave_out)
@@ -328,21 +285,17 @@ def _left_out(leave_out: ArrayLike | None, count: int) -> IdArray:
     return out.astype(np.int64)
 
 
-def _check_length(count: int, truth: Relevance) -> None:
+def check_length(count: int, truth: Relevance) -> None:
+    """Refuse relevance of another number of queries."""
     if len(truth) != count:
         raise BadInput(
             f"There are {count} rankings but relevance for {len(truth)} queries; give one each."
         )
 
 
-def _empty(complete: bool) -> Ranked:
+def empty(complete: bool) -> Ranked:
+    """Of no query."""
     none = np.empty(0, dtype=np.int64)
     short = none.astype(np.int32)
     start = np.zeros(1, dtype=np.int64)
     return Ranked(start, short, short, none.astype(np.float32), none, none, none, complete)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
