@@ -1,82 +1,178 @@
-"""Filters of a search: folder, tags, date, size, kind, state -> item ids."""
+"""Filters of a search: what is known of every item as columns, and which items a filter lets pass.
+
+A column is read when a filter first needs it, and then follows the changes of items; only tags
+are looked up in the catalogue each time.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.filters import Filter
-from likewise.store.catalogue import Catalogue
+from likewise.store.catalogue import AMONG, Catalogue, id_list
 from likewise.store.paths import as_key
 from likewise.types import BadInput, IdArray
 
 STATES = ("seen", "decoded", "embedded", "indexed", "problem", "removed")
+KEPT = 16
+"""Filters whose items are kept while nothing changes."""
+MOST = 20_000
+"""Items whose changes are followed; beyond, columns are read anew."""
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
-# When a picture does not say when it was taken, the time of its file stands in.
-_TAKEN = "COALESCE(c.taken, strftime('%Y-%m-%dT%H:%M:%S', i.mtime_ns / 1000000000, 'unixepoch'))"
+_COLUMNS = {
+    "gone": "i.removed IS NOT NULL",
+    "bytes": "i.size",
+    "pixels": "COALESCE(c.width * c.height, -1)",
+    "format": "upper(c.format)",
+    # When a picture does not say when it was taken, the time of its file stands in.
+    "taken": "COALESCE(c.taken, strftime('%Y-%m-%dT%H:%M:%S', i.mtime_ns / 1000000000, "
+    "'unixepoch'))",
+    "folder": "i.path",
+    "state": "i.state",
+}
+_FROM = "FROM items AS i LEFT JOIN contents AS c ON c.id = i.content"
 
 
-def matching(catalogue: Catalogue, wanted: Filter) -> IdArray:
-    """Ids of the items that a filter lets through, in order."""
-    clauses, values = _clauses(wanted)
-    sql = (
-        "SELECT i.id FROM items AS i LEFT JOIN contents AS c ON c.id = i.content "
-        + ("JOIN item_states AS s ON s.id = i.id " if wanted.states else "")
-        + f"WHERE {' AND '.join(clauses)} ORDER BY i.id"
-    )
-    with catalogue.reading() as db:
-        return np.array([row[0] for row in db.execute(sql, values)], dtype=np.int64)
+class Columns:
+    """What filters ask of every item, in order of id."""
 
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._lock = threading.Lock()
+        self._codes: dict[Any, int] = {}
+        self._start((-1, -1))
 
-def _clauses(wanted: Filter) -> tuple[list[str], list[Any]]:
-    clauses: list[str] = []
-    values: list[Any] = []
+    def matching(self, wanted: Filter) -> IdArray:
+        """Ids of the items that a filter lets through, in order."""
+        with self._catalogue.reading(), self._lock:
+            self._follow()
+            if wanted in self._known:
+                self._known.move_to_end(wanted)
+                return self._known[wanted]
+            ids = self._ids()[self._mask(wanted)]
+            for tags, keep in ((wanted.tags, True), (wanted.without_tags, False)):
+                for tag in tags:
+                    ids = ids[np.isin(ids, self._tagged(tag), invert=not keep)]
+            ids.flags.writeable = False
+            if not (wanted.tags or wanted.without_tags):  # which are not counted as changes
+                self._known[wanted] = ids
+                while len(self._known) > KEPT:
+                    self._known.popitem(last=False)
+            return ids
 
-    def need(clause: str, *given: Any) -> None:
-        clauses.append(clause)
-        values.extend(given)
+    def counts(self) -> dict[str, int]:
+        """How many items are in each state."""
+        with self._catalogue.reading(), self._lock:
+            self._follow()
+            found = self._column("state")
+            return {state: int((found == self._code(state)).sum()) for state in STATES}
 
-    if wanted.states:
-        unknown = set(wanted.states) - set(STATES)
-        if unknown:
-            raise BadInput(f"A state is one of {', '.join(STATES)}, not {sorted(unknown)[0]!r}.")
-        need(f"s.state IN ({_marks(wanted.states)})", *wanted.states)
-    else:
-        need("i.removed IS NULL")
-    if wanted.folder is not None and wanted.folder not in ("", ".", b"", b"."):
-        below = as_key(wanted.folder).rstrip(b"/") + b"/"
-        need("i.path >= ? AND i.path < ?", below, below[:-1] + b"0")  # '0' follows '/'
-    for tags, word in ((wanted.tags, "IN"), (wanted.without_tags, "NOT IN")):
-        for tag in tags:
-            need(
-                f"i.id {word} (SELECT item FROM item_texts WHERE kind = 'tag' "
-                "AND text = ? COLLATE NOCASE)",
-                tag,
-            )
-    if wanted.since is not None:
-        since = _date(wanted.since)
-        need(f"substr({_TAKEN}, 1, {len(since)}) >= ?", since)
-    if wanted.until is not None:
-        until = _date(wanted.until)
-        need(f"substr({_TAKEN}, 1, {len(until)}) <= ?", until)
-    if wanted.formats:
-        need(f"upper(c.format) IN ({_marks(wanted.formats)})", *(f.upper() for f in wanted.formats))
-    for value, clause in (
-        (wanted.min_pixels, "c.width * c.height >= ?"),
-        (wanted.max_pixels, "c.width * c.height <= ?"),
-        (wanted.min_bytes, "i.size >= ?"),
-        (wanted.max_bytes, "i.size <= ?"),
-    ):
-        if value is not None:
-            need(clause, value)
-    return clauses, values
+    # -- which items -------------------------------------------------------------
 
+    def _mask(self, wanted: Filter) -> NDArray[np.bool_]:
+        if wanted.states:
+            unknown = set(wanted.states) - set(STATES)
+            if unknown:
+                one = sorted(unknown)[0]
+                raise BadInput(f"A state is one of {', '.join(STATES)}, not {one!r}.")
+            mask = np.isin(self._column("state"), [self._code(s) for s in wanted.states])
+        else:
+            mask = self._column("gone") == 0
+        if wanted.folder is not None and wanted.folder not in ("", ".", b"", b"."):
+            below = as_key(wanted.folder).rstrip(b"/") + b"/"
+            held = self._column("folder")
+            inside = [c for f, c in self._codes.items() if type(f) is bytes and f.startswith(below)]
+            mask &= np.isin(held, inside)
+        for date, is_first in ((wanted.since, True), (wanted.until, False)):
+            if date is not None:
+                text = _date(date).encode()
+                taken = self._column("taken").astype(f"S{len(text)}")
+                mask &= taken >= text if is_first else taken <= text
+        if wanted.formats:
+            codes = [self._code(f.upper()) for f in wanted.formats]
+            mask &= np.isin(self._column("format"), codes)
+        for name, least, most in (
+            ("pixels", wanted.min_pixels, wanted.max_pixels),
+            ("bytes", wanted.min_bytes, wanted.max_bytes),
+        ):
+            if least is not None:
+                mask &= self._column(name) >= max(least, 0)
+            if most is not None:
+                mask &= (self._column(name) <= most) & (self._column(name) >= 0)
+        return mask
 
-def _marks(values: tuple[str, ...]) -> str:
-    return ",".join("?" * len(values))
+    def _tagged(self, tag: str) -> IdArray:
+        sql = "SELECT item FROM item_texts WHERE kind = 'tag' AND text = ? COLLATE NOCASE"
+        with self._catalogue.reading() as db:
+            return np.array([row[0] for row in db.execute(sql, (tag,))], dtype=np.int64)
+
+    # -- columns -----------------------------------------------------------------
+
+    def _start(self, position: tuple[int, int]) -> None:
+        self._position, self._frame = position, -1
+        self._values: dict[str, NDArray[Any]] = {}
+        self._known: OrderedDict[Filter, IdArray] = OrderedDict()
+
+    def _follow(self) -> None:
+        """Bring what was read to the state that is read now."""
+        catalogue, (number, undone) = self._catalogue, self._position
+        now = catalogue.changes()
+        if now == self._position:
+            return
+        touched = catalogue.touched(number, framed=False) if undone == now[1] else None
+        if touched is None or len(touched) > MOST:
+            self._start(now)
+            return
+        if touched.size or catalogue.touched(number) is None:
+            self._known.clear()
+        if catalogue.touched(number) is None:
+            self._values.pop("state", None)
+        self._position = now
+        if not touched.size or not self._values:
+            return
+        names = list(self._values)
+        stay = ~np.isin(self._values["id"], touched)
+        where = f"WHERE i.id {AMONG}"
+        new = {name: self._read(name, where, (id_list(touched),)) for name in names}
+        ids = np.concatenate([self._values["id"][stay], new["id"]])
+        order = np.argsort(ids, kind="stable")
+        for name in names:
+            both = np.concatenate([self._values[name][stay], new[name]])
+            self._values[name] = both[order]
+
+    def _ids(self) -> IdArray:
+        return self._column("id")
+
+    def _column(self, name: str) -> NDArray[Any]:
+        for one in ("id", name):
+            if one not in self._values:
+                self._values[one] = self._read(one)
+        return self._values[name]
+
+    def _read(self, name: str, where: str = "", given: Iterable[Any] = ()) -> NDArray[Any]:
+        source = "FROM item_states AS i" if name == "state" else _FROM
+        sql = f"SELECT {_COLUMNS.get(name, 'i.id')} {source} {where} ORDER BY i.id"
+        with self._catalogue.reading() as db:
+            found = (row[0] for row in db.execute(sql, tuple(given)))
+            if name == "taken":
+                return np.array([str(value).encode() for value in found], dtype=np.bytes_)
+            if name == "folder":
+                found = (path[: path.rfind(b"/") + 1] for path in found)
+            if name in ("folder", "format", "state"):
+                found = (self._code(value) for value in found)
+            return np.fromiter(found, np.int64)
+
+    def _code(self, value: Any) -> int:
+        """A number for a value that many items share."""
+        return self._codes.setdefault(value, len(self._codes))
 
 
 def _date(text: str) -> str:

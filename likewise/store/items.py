@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from likewise.filters import AnyPath, Filter
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.store.filters import STATES, matching
+from likewise.store.filters import Columns
 from likewise.store.fulltext import Words
 from likewise.store.paths import as_file, as_key, printable
 from likewise.types import BadInput, IdArray, NotFound
@@ -102,6 +102,7 @@ class Items:
 
     def __init__(self, catalogue: Catalogue, words: Words) -> None:
         self._catalogue, self._words = catalogue, words
+        self._columns = Columns(catalogue)
 
     # -- what ingest calls -------------------------------------------------------
 
@@ -287,15 +288,11 @@ class Items:
 
     def matching(self, wanted: Filter) -> IdArray:
         """Ids of the items that a filter lets through, in order."""
-        return matching(self._catalogue, wanted)
+        return self._columns.matching(wanted)
 
     def counts(self) -> dict[str, int]:
         """How many items are in each state."""
-        with self._catalogue.reading() as db:
-            found: Mapping[str, int] = dict(
-                db.execute("SELECT state, COUNT(*) FROM item_states GROUP BY state")
-            )
-        return {state: found.get(state, 0) for state in STATES}
+        return self._columns.counts()
 
     def latest(self, limit: int) -> list[Item]:
         """Items whose pictures were read, those that came last first."""
