@@ -85,6 +85,9 @@ class Surrogate:
         coefficient times column.
     space
         Fingerprint of the space it was made for.
+    plain
+        Whether it is one picture by plain similarity: what it looks for lies in few cells of an
+        index, where learned weights scatter it.
 
     Notes
     -----
@@ -96,6 +99,7 @@ class Surrogate:
     offset: float = 0.0
     side: Mapping[str, float] = field(default_factory=dict)
     space: str = ""
+    plain: bool = False
 
     @property
     def dim(self) -> int:
@@ -130,7 +134,8 @@ class Surrogate:
         if not np.isfinite(factor):
             raise BadInput("A surrogate can be multiplied by a finite number only.")
         side = {name: coefficient * factor for name, coefficient in self.side.items()}
-        return Surrogate(self.vector * factor, self.offset * factor, side, self.space)
+        plain = self.plain and factor > 0
+        return Surrogate(self.vector * factor, self.offset * factor, side, self.space, plain)
 
     __rmul__ = __mul__
 

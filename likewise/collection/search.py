@@ -391,7 +391,7 @@ class Search:
         for columns in getattr(view.plain.space, "slices", {}).values():
             alone = np.zeros_like(plain.vector)
             alone[columns] = plain.vector[columns]
-            found.append((replace(plain, vector=alone), view.plain))
+            found.append((replace(plain, vector=alone, plain=False), view.plain))
         return found
 
 

@@ -7,6 +7,7 @@ count on clean arguments, and what it must give back is said in one place
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.filters import Allowed
 from likewise.index._checks import BLOCK_BYTES
 from likewise.index._files import SavedFolder, Writer, array_writer, write_folder
 from likewise.later import sparse
@@ -34,17 +36,18 @@ class Asked(NamedTuple):
     """Checked surrogates as arrays, one row each: what ``_best`` works on.
 
     ``fits`` says that float32 holds the vectors well; ``silent`` counts the rows that are
-    all zero (``_best`` never sees one).
+    all zero (``_best`` never sees one); ``plain`` says that all are plain.
     """
 
     vectors: FloatArray
     side: NDArray[np.float64]
     fits: bool = True
     silent: int = 0
+    plain: bool = False
 
     def take(self, rows: Any) -> Asked:
         """Some of them."""
-        return Asked(self.vectors[rows], self.side[rows], self.fits)
+        return Asked(self.vectors[rows], self.side[rows], self.fits, 0, self.plain)
 
 
 class BaseIndex(ABC):
@@ -65,6 +68,8 @@ class BaseIndex(ABC):
     kind: ClassVar[str]
     exact: ClassVar[bool] = False
     takes_sparse: ClassVar[bool] = False
+    takes_weights: ClassVar[bool] = False
+    """Whether ``build`` takes ``weights``, what plain queries multiply the columns by."""
 
     def __init__(
         self, ids: IdArray, dim: int, space: str = "", side_names: Sequence[str] = ()
@@ -76,6 +81,7 @@ class BaseIndex(ABC):
         rising = len(ids) < 2 or bool((np.diff(self._ids) > 0).all())
         self._order = None if rising else np.argsort(self._ids, kind="stable")
         self._rising_ids = self._ids if self._order is None else self._ids[self._order]
+        self._recent: tuple[tuple[NDArray[Any], IdArray], ...] = ()
 
     # -- what a kind adds ---------------------------------------------------
 
@@ -271,7 +277,8 @@ class BaseIndex(ABC):
             if one.side:
                 side[at] = self._coefficients(one.side)
         matrix = vectors[0][None, :] if len(vectors) == 1 else np.array(vectors)
-        return Asked(matrix, side, *_looked_over(matrix, side, offsets)), offsets
+        plain = all(one.plain for one in surrogates)
+        return Asked(matrix, side, *_looked_over(matrix, side, offsets), plain), offsets
 
     def _check_kind(self, one: Any) -> None:
         """Refuse what is no surrogate, or one of another space."""
@@ -319,8 +326,16 @@ class BaseIndex(ABC):
         return given
 
     def _rows(self, among: Any) -> IdArray:
-        """Rows of the ids that the index holds, ascending, each once."""
-        wanted = np.asarray(among)
+        """Rows of the ids that the index holds, ascending, each once; kept for the last few."""
+        wanted = among.ids if isinstance(among, Allowed) else np.asarray(among)
+        kept = next((rows for ids, rows in self._recent if ids is wanted), None)
+        if kept is None:
+            kept = self._rows_of(wanted)
+            if not wanted.flags.writeable:
+                self._recent = ((wanted, kept), *self._recent[:3])
+        return kept
+
+    def _rows_of(self, wanted: NDArray[Any]) -> IdArray:
         if wanted.size == 0:
             return np.empty(0, np.int64)
         if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
@@ -330,8 +345,8 @@ class BaseIndex(ABC):
         place[place == len(self)] = 0
         held = self._rising_ids[place] == wanted if len(self) else np.zeros(len(wanted), bool)
         place = place[held]
-        found: IdArray = np.unique(place if self._order is None else self._order[place])
-        return found
+        found: IdArray = place if self._order is None else self._order[place]
+        return found if (found[1:] > found[:-1]).all() else np.unique(found)
 
     def _first(self, k: int, rows: IdArray | None) -> IdArray:
         """Rows of the ``k`` smallest ids."""
@@ -346,11 +361,13 @@ def _looked_over(
     vectors: FloatArray, side: NDArray[np.float64], offsets: NDArray[np.float64]
 ) -> tuple[bool, int]:
     """Whether float32 holds the vectors well, and how many rows are zero; all must be finite."""
+    if len(vectors) == 1:  # a dozen calls of numpy's would cost as much as a small search
+        peak = max(float(vectors.max()), -float(vectors.min()))
+        if 1e-15 < peak < 1e15 and math.isfinite(offsets[0]):
+            return True, 0
     peaks = np.abs(vectors).max(axis=1)
     if not (np.isfinite(peaks).all() and np.isfinite(offsets).all()):
         raise not_finite()
-    if peaks.min(initial=1.0) > 1e-15 and peaks.max(initial=1.0) < 1e15:
-        return True, 0
     loud = peaks > 0
     fits = bool(((peaks[loud] > 1e-15) & (peaks[loud] < 1e15)).all())
     return fits, int((~loud & ~side.any(axis=1)).sum())

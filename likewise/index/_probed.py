@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -34,13 +35,24 @@ class ProbedIndex(BaseIndex):
         How many cells a search looks into.
     recall
         What was measured with that.
+    plain_probes
+        How many are enough for plain queries; as many where not known.
     common
         What :class:`BaseIndex` takes.
     """
 
-    def __init__(self, lift: SideLift, probes: int, recall: float, **common: Any) -> None:
+    takes_weights = True
+
+    def __init__(
+        self,
+        lift: SideLift,
+        probes: int,
+        recall: float,
+        plain_probes: int | None = None,
+        **common: Any,
+    ) -> None:
         super().__init__(**common)
-        self._lift, self._recall = lift, recall
+        self._lift, self._recall, self._plain_probes = lift, recall, plain_probes
         self._set_probes(probes)
 
     # -- what a kind adds; vectors are lifted float32 queries -----------------
@@ -74,6 +86,15 @@ class ProbedIndex(BaseIndex):
         return self._probes
 
     @property
+    def plain_probes(self) -> int:
+        """Cells that a search by plain similarity looks into."""
+        return self._probes if self._plain_probes is None else self._plain_probes
+
+    @cached_property
+    def _for_plain(self) -> Self:
+        return self if self._plain_probes is None else self.with_probes(self._plain_probes)
+
+    @property
     def recall(self) -> float:
         """The recall that was measured, on the harder half of the sample."""
         return self._recall
@@ -82,7 +103,8 @@ class ProbedIndex(BaseIndex):
         """The same index with another number of probes; nothing is copied or measured."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._recall = math.nan
+        other.__dict__.pop("_for_plain", None)
+        other._recall, other._plain_probes = math.nan, None
         other._set_probes(probes)
         return other
 
@@ -116,7 +138,8 @@ class ProbedIndex(BaseIndex):
 
     def _best(self, asked: Asked, k: int, rows: IdArray | None) -> Found:
         lifted = self._lift.queries(asked)
-        places, found = self._look(lifted.vectors, k, rows)
+        index = self._for_plain if asked.plain else self
+        places, found = index._look(lifted.vectors, k, rows)
         return places, lifted.scores(found)
 
     def _set_probes(self, probes: int) -> None:
@@ -131,6 +154,7 @@ class ProbedIndex(BaseIndex):
         groups: list[NDArray[np.float32]] | None = None,
         probes: int | None = None,
         codes: NDArray[np.float32] | None = None,
+        weights: FloatArray | None = None,
         seed: int = 0,
     ) -> None:
         """Set the probes that every group of queries needs (or those given); measure the recall.
@@ -139,7 +163,9 @@ class ProbedIndex(BaseIndex):
         whole sample.
         """
         if groups is None:
-            groups = self._halves(np.random.default_rng(seed), codes)
+            groups = self._halves(np.random.default_rng(seed), codes, weights)
+        self._plain_probes = None
+        self.__dict__.pop("_for_plain", None)
         if probes is not None:
             self._set_probes(probes)
         if not groups:
@@ -154,28 +180,33 @@ class ProbedIndex(BaseIndex):
         self._recall = self._measured(groups, true)
 
     def _reach(self, goal: Goal, groups: list[NDArray[np.float32]], true: list[Found]) -> None:
-        """Set the fewest probes that reach the goal in every group."""
+        """Set the fewest probes that reach the goal in every group; fewer for plain queries."""
         needs = [
             probes_for(self._ranks(group, rows), goal.recall)
             for group, (rows, _) in zip(groups, true)
         ]
         self._set_probes(max(needs))
+        self._plain_probes = needs[0] if len(needs) == 2 else None
 
     def _measured(self, groups: list[NDArray[np.float32]], true: list[Found]) -> float:
         return min(
-            recall_of(self._look(group, scores.shape[1], None)[1], scores)
-            for group, (_, scores) in zip(groups, true)
+            recall_of(index._look(group, scores.shape[1], None)[1], scores)
+            for index, group, (_, scores) in zip((self._for_plain, self), groups, true)
         )
 
     def _halves(
-        self, rng: np.random.Generator, codes: NDArray[np.float32] | None
+        self,
+        rng: np.random.Generator,
+        codes: NDArray[np.float32] | None,
+        weights: FloatArray | None,
     ) -> list[NDArray[np.float32]]:
-        """Items as they are, and items under weights such as learning gives."""
+        """Items by plain similarity, and items under weights such as learning gives."""
         if not len(self):
             return []
         rows = np.sort(rng.choice(len(self), min(len(self), SAMPLE), replace=False))
         items = self._items(rows) if codes is None else codes[rows]
         plain = items.copy()
+        plain[:, : self._dim] *= 1.0 if weights is None else weights
         plain[:, self._dim :] = 0.0
         halves = [plain, learned_like(items, self._dim, rng)]
         return [half[half.any(axis=1)] for half in halves if half.any()]
@@ -183,7 +214,10 @@ class ProbedIndex(BaseIndex):
     def _probing(self) -> dict[str, Any]:
         """Settings for the manifest."""
         recall = None if math.isnan(self._recall) else self._recall
-        return {"probes": self._probes, "recall": recall, "lift": self._lift.as_json()}
+        return {
+            "probes": self._probes, "plain_probes": self._plain_probes, "recall": recall,
+            "lift": self._lift.as_json(),
+        }  # fmt: skip
 
     @staticmethod
     def _of_probing(settings: dict[str, Any]) -> dict[str, Any]:
@@ -192,6 +226,7 @@ class ProbedIndex(BaseIndex):
         return {
             "lift": SideLift.of_json(settings["lift"]),
             "probes": settings["probes"],
+            "plain_probes": settings.get("plain_probes"),
             "recall": math.nan if recall is None else recall,
         }
 

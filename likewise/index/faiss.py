@@ -52,6 +52,7 @@ class FaissIndex(ProbedIndex):
         **common: Any,
     ) -> None:
         self._engine, self._structure, self._codes = engine, structure, codes
+        self._selected: tuple[Any, Any] = None, None  # the last rows that were asked for
         super().__init__(**common)
 
     @classmethod
@@ -63,6 +64,7 @@ class FaissIndex(ProbedIndex):
         space: str = "",
         side: Mapping[str, Any] | None = None,
         seed: int = 0,
+        weights: Any = None,
         kind: Literal["auto"] | Structure = "auto",
         recall: float = RECALL,
         at: int = AT,
@@ -74,6 +76,8 @@ class FaissIndex(ProbedIndex):
 
         Parameters
         ----------
+        weights
+            What plain queries multiply each column by; 1 where not given.
         kind
             ``flat`` (exact), ``ivf`` (k-means cells), ``ivf-sq8`` (the same with a byte a
             number in memory and the full codes beside it for the last look), ``hnsw`` (a
@@ -104,7 +108,7 @@ class FaissIndex(ProbedIndex):
             space=space,
             side_names=given.side_names,
         )
-        index._calibrate(goal, probes=probes, codes=full, seed=seed)
+        index._calibrate(goal, probes=probes, codes=full, weights=weights, seed=seed)
         return index
 
     @property
@@ -167,9 +171,13 @@ class FaissIndex(ProbedIndex):
         return self._engine, faiss.SearchParametersIVF(nprobe=probes, sel=sel)
 
     def _selector(self, rows: IdArray) -> Any:
-        wanted = np.zeros(len(self), bool)
-        wanted[rows] = True
-        return faiss.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
+        known, selector = self._selected
+        if known is not rows:
+            wanted = np.zeros(len(self), bool)
+            wanted[rows] = True
+            selector = faiss.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
+            self._selected = rows, selector
+        return selector
 
     def _second_look(
         self, codes: NDArray[np.float32], vectors: NDArray[np.float32], places: IdArray, k: int

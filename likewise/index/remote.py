@@ -251,6 +251,7 @@ class RemoteIndex(ProbedIndex):
     """
 
     server_class: ClassVar[type[Server]]
+    takes_weights = False
 
     def __init__(
         self, server: Any, table: str, structure: str, owner: str, position: int, reach: float,

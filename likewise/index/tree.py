@@ -76,6 +76,7 @@ class TreeIndex(ProbedIndex):
         space: str = "",
         side: Mapping[str, Any] | None = None,
         seed: int = 0,
+        weights: Any = None,
         trees: int = 3,
         clusters: int = 1000,
         probes: int | None = None,
@@ -119,7 +120,7 @@ class TreeIndex(ProbedIndex):
             space=space,
             side_names=given.side_names,
         )
-        index._calibrate(goal, probes=probes, seed=seed)
+        index._calibrate(goal, probes=probes, weights=weights, seed=seed)
         return index
 
     @property

@@ -35,7 +35,7 @@ class Plain:
     def surrogate(self, query: Any) -> Surrogate:
         """w0 o q."""
         q = as_vector(query, dim=self.space.dim)
-        return Surrogate(self.w0.astype(q.dtype) * q, space=self.space.fingerprint)
+        return Surrogate(self.w0.astype(q.dtype) * q, space=self.space.fingerprint, plain=True)
 
     def surrogates(self, queries: Any) -> FloatArray:
         """The surrogate vectors of many queries at once, one row each."""

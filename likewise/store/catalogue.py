@@ -22,7 +22,7 @@ import numpy as np
 from likewise.files import plain_errors
 from likewise.open_files import spare
 from likewise.store import migrations
-from likewise.types import BadInput, DataProblem, NotFound
+from likewise.types import BadInput, DataProblem, IdArray, NotFound
 
 T = TypeVar("T")
 NAME = "catalogue.sqlite"
@@ -209,6 +209,18 @@ class Catalogue:
         first one back, and what was read inside them must not be taken for what comes next.
         """
         return self.number("SELECT number FROM changes"), self._undone
+
+    def touched(self, since: int, *, framed: bool = True) -> IdArray | None:
+        """Items that changed after a number of :meth:`changes`; None where all may have.
+
+        With ``framed``, also where something else changed that can be found: an index, a space.
+        """
+        with self.reading() as db:
+            number, frame = db.execute("SELECT number, frame FROM changes").fetchone()
+            if not since <= number <= since + migrations.KEPT or (framed and frame > since):
+                return None
+            rows = db.execute("SELECT DISTINCT item FROM touched WHERE number > ?", (since,))
+            return np.array(sorted(row[0] for row in rows), dtype=np.int64)
 
     def number(self, sql: str) -> int:
         """The number that a statement gives."""

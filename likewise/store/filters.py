@@ -1,75 +1,192 @@
-"""Filters of a search: folder, tags, date, size, kind, state -> item ids."""
+"""Filters of a search: what is known of every item as columns, and which items a filter lets pass.
+
+A column is read when a filter first needs it, and then follows the changes of items; only tags
+are looked up in the catalogue each time.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from likewise.filters import Condition, Filter
+from likewise.filters import FACTS, Condition, Filter
 from likewise.store.catalogue import AMONG, Catalogue, id_list
 from likewise.store.paths import as_key
 from likewise.types import BadInput, IdArray
 
 STATES = ("seen", "decoded", "embedded", "indexed", "problem", "removed")
+KEPT = 16
+"""Filters whose items are kept while nothing changes."""
+MOST = 20_000
+"""Items whose changes are followed; beyond, columns are read anew."""
 
 _CHUNK = 20_000
-_NONE = {"path": "x''", "format": "''", "pixels": -1}
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
-# When a picture does not say when it was taken, the time of its file stands in.
-_TAKEN = "COALESCE(c.taken, strftime('%Y-%m-%dT%H:%M:%S', i.mtime_ns / 1000000000, 'unixepoch'))"
-
-
-# Facts of an item as SQL; engines keep them beside their codes under the same names.
-_FACTS = {
-    "path": "i.path",
-    "taken": _TAKEN,
-    "format": "upper(c.format)",
-    "pixels": "c.width * c.height",
+_COLUMNS = {
+    "gone": "i.removed IS NOT NULL",
     "bytes": "i.size",
+    "pixels": "COALESCE(c.width * c.height, -1)",
+    "format": "upper(c.format)",
+    # When a picture does not say when it was taken, the time of its file stands in.
+    "taken": "COALESCE(c.taken, strftime('%Y-%m-%dT%H:%M:%S', i.mtime_ns / 1000000000, "
+    "'unixepoch'))",
+    "folder": "i.path",
+    "state": "i.state",
 }
-_FROM = "FROM items AS i LEFT JOIN contents AS c ON c.id = i.content "
+_FROM = "FROM items AS i LEFT JOIN contents AS c ON c.id = i.content"
 
 
-def matching(catalogue: Catalogue, wanted: Filter, among: IdArray | None = None) -> IdArray:
-    """Ids of the items that a filter lets through, in order; of these only, where given."""
-    where, values = clauses(wanted)
-    if among is not None:
-        where, values = f"{where} AND i.id {AMONG}", [*values, id_list(among)]
-    with catalogue.reading() as db:
-        rows = db.execute(f"SELECT i.id {_FROM}WHERE {where} ORDER BY i.id", values)
-        return np.array([row[0] for row in rows], dtype=np.int64)
+class Columns:
+    """What filters ask of every item, in order of id."""
 
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._lock = threading.Lock()
+        self._codes: dict[Any, int] = {}
+        self._start((-1, -1))
 
-def count(catalogue: Catalogue, wanted: Filter) -> int:
-    """How many items a filter lets through."""
-    where, values = clauses(wanted)
-    with catalogue.reading() as db:
-        return int(db.execute(f"SELECT COUNT(*) {_FROM}WHERE {where}", values).fetchone()[0])
+    def matching(self, wanted: Filter) -> IdArray:
+        """Ids of the items that a filter lets through, in order."""
+        with self._catalogue.reading(), self._lock:
+            self._follow()
+            if wanted in self._known:
+                self._known.move_to_end(wanted)
+                return self._known[wanted]
+            ids = self._ids()[self._mask(wanted)]
+            for tags, keep in ((wanted.tags, True), (wanted.without_tags, False)):
+                for tag in tags:
+                    ids = ids[np.isin(ids, self._tagged(tag), invert=not keep)]
+            ids.flags.writeable = False
+            if not (wanted.tags or wanted.without_tags):  # which are not counted as changes
+                self._known[wanted] = ids
+                while len(self._known) > KEPT:
+                    self._known.popitem(last=False)
+            return ids
 
+    def restated(self, wanted: Filter, position: int) -> tuple[IdArray, IdArray]:
+        """Items whose facts changed since, and those of them that a filter lets through."""
+        with self._catalogue.reading() as db:
+            sql = "SELECT DISTINCT item FROM restated WHERE id > ? ORDER BY item"
+            changed = np.array([row[0] for row in db.execute(sql, (position,))], dtype=np.int64)
+            if not len(changed):
+                return changed, changed
+            return changed, np.intersect1d(changed, self.matching(wanted))
 
-def clauses(wanted: Filter) -> tuple[str, list[Any]]:
-    """A filter as SQL over ``items AS i`` and ``contents AS c``, and its values."""
-    found, values = ["i.removed IS NULL"], []
-    if wanted.states:
-        unknown = set(wanted.states) - set(STATES)
-        if unknown:
-            raise BadInput(f"A state is one of {', '.join(STATES)}, not {sorted(unknown)[0]!r}.")
-        marks = _marks(wanted.states)
-        found = [f"(SELECT s.state FROM item_states AS s WHERE s.id = i.id) IN ({marks})"]
-        values += wanted.states
-    for fact, how, value in _conditions(wanted):
-        if fact == "tags":
-            word = "IN" if how == "has" else "NOT IN"
-            tagged = "SELECT item FROM item_texts WHERE kind = 'tag' AND text = ? COLLATE NOCASE"
-            found.append(f"i.id {word} ({tagged})")
+    def counts(self) -> dict[str, int]:
+        """How many items are in each state."""
+        with self._catalogue.reading(), self._lock:
+            self._follow()
+            found = self._column("state")
+            return {state: int((found == self._code(state)).sum()) for state in STATES}
+
+    # -- which items -------------------------------------------------------------
+
+    def _mask(self, wanted: Filter) -> NDArray[np.bool_]:
+        if wanted.states:
+            unknown = set(wanted.states) - set(STATES)
+            if unknown:
+                one = sorted(unknown)[0]
+                raise BadInput(f"A state is one of {', '.join(STATES)}, not {one!r}.")
+            mask = np.isin(self._column("state"), [self._code(s) for s in wanted.states])
         else:
-            found.append(f"{_FACTS[fact]} {how} {f'({_marks(value)})' if how == 'in' else '?'}")
-        values += value if how == "in" else [value]
-    return " AND ".join(found), values
+            mask = self._column("gone") == 0
+        if wanted.folder is not None and wanted.folder not in ("", ".", b"", b"."):
+            below = as_key(wanted.folder).rstrip(b"/") + b"/"
+            held = self._column("folder")
+            inside = [c for f, c in self._codes.items() if type(f) is bytes and f.startswith(below)]
+            mask &= np.isin(held, inside)
+        for date, is_first in ((wanted.since, True), (wanted.until, False)):
+            if date is not None:
+                text = _date(date).encode()
+                taken = self._column("taken").astype(f"S{len(text)}")
+                mask &= taken >= text if is_first else taken <= text
+        if wanted.formats:
+            codes = [self._code(f.upper()) for f in wanted.formats]
+            mask &= np.isin(self._column("format"), codes)
+        for name, least, most in (
+            ("pixels", wanted.min_pixels, wanted.max_pixels),
+            ("bytes", wanted.min_bytes, wanted.max_bytes),
+        ):
+            if least is not None:
+                mask &= self._column(name) >= max(least, 0)
+            if most is not None:
+                mask &= (self._column(name) <= most) & (self._column(name) >= 0)
+        return mask
+
+    def _tagged(self, tag: str) -> IdArray:
+        sql = "SELECT item FROM item_texts WHERE kind = 'tag' AND text = ? COLLATE NOCASE"
+        with self._catalogue.reading() as db:
+            return np.array([row[0] for row in db.execute(sql, (tag,))], dtype=np.int64)
+
+    # -- columns -----------------------------------------------------------------
+
+    def _start(self, position: tuple[int, int]) -> None:
+        self._position, self._frame = position, -1
+        self._values: dict[str, NDArray[Any]] = {}
+        self._known: OrderedDict[Filter, IdArray] = OrderedDict()
+
+    def _follow(self) -> None:
+        """Bring what was read to the state that is read now."""
+        catalogue, (number, undone) = self._catalogue, self._position
+        now = catalogue.changes()
+        if now == self._position:
+            return
+        touched = catalogue.touched(number, framed=False) if undone == now[1] else None
+        if touched is None or len(touched) > MOST:
+            self._start(now)
+            return
+        if touched.size or catalogue.touched(number) is None:
+            self._known.clear()
+        if catalogue.touched(number) is None:
+            self._values.pop("state", None)
+        self._position = now
+        if not touched.size or not self._values:
+            return
+        names = list(self._values)
+        stay = ~np.isin(self._values["id"], touched)
+        where = f"WHERE i.id {AMONG}"
+        new = {name: self._read(name, where, (id_list(touched),)) for name in names}
+        ids = np.concatenate([self._values["id"][stay], new["id"]])
+        order = np.argsort(ids, kind="stable")
+        for name in names:
+            both = np.concatenate([self._values[name][stay], new[name]])
+            self._values[name] = both[order]
+
+    def _ids(self) -> IdArray:
+        return self._column("id")
+
+    def _column(self, name: str) -> NDArray[Any]:
+        for one in ("id", name):
+            if one not in self._values:
+                self._values[one] = self._read(one)
+        return self._values[name]
+
+    def _read(self, name: str, where: str = "", given: Iterable[Any] = ()) -> NDArray[Any]:
+        source = "FROM item_states AS i" if name == "state" else _FROM
+        sql = f"SELECT {_COLUMNS.get(name, 'i.id')} {source} {where} ORDER BY i.id"
+        with self._catalogue.reading() as db:
+            found = (row[0] for row in db.execute(sql, tuple(given)))
+            if name == "taken":
+                return np.array([str(value).encode() for value in found], dtype=np.bytes_)
+            if name == "folder":
+                found = (path[: path.rfind(b"/") + 1] for path in found)
+            if name in ("folder", "format", "state"):
+                found = (self._code(value) for value in found)
+            return np.fromiter(found, np.int64)
+
+    def _code(self, value: Any) -> int:
+        """A number for a value that many items share."""
+        return self._codes.setdefault(value, len(self._codes))
+
+
+# -- for engines that keep facts beside their codes ------------------------------------
 
 
 def conditions(wanted: Filter) -> list[Condition] | None:
@@ -104,27 +221,27 @@ def _conditions(wanted: Filter) -> list[Condition]:
 
 def facts(catalogue: Catalogue, ids: IdArray) -> Iterator[tuple[Any, ...]]:
     """What :data:`likewise.filters.FACTS` names, of items in the order given."""
-    columns = ", ".join(f"COALESCE({sql}, {_NONE.get(n, 0)})" for n, sql in _FACTS.items())
+    sql = {**_COLUMNS, "path": "i.path"}
+    none = {"path": b"", "taken": "", "format": "", "pixels": -1, "bytes": -1}
     tags = (
         "SELECT json_group_array(DISTINCT lower(t.text)) FROM texts AS t WHERE t.kind = 'tag' "
         "AND (t.item = i.id OR t.content = i.content)"
     )
+    columns = ", ".join(sql[name] for name in FACTS[:-1])
     for start in range(0, len(ids), _CHUNK):
         part = ids[start : start + _CHUNK].tolist()
         with catalogue.reading() as db:
             rows = db.execute(
-                f"SELECT i.id, {columns}, ({tags}) {_FROM}WHERE i.id {AMONG}", (id_list(part),)
+                f"SELECT i.id, {columns}, ({tags}) {_FROM} WHERE i.id {AMONG}", (id_list(part),)
             ).fetchall()
-        known = {row[0]: (*row[1:-1], json.loads(row[-1])) for row in rows}
-        yield from (known.get(item, (b"", "", "", -1, -1, [])) for item in part)
-
-
-def restated(catalogue: Catalogue, wanted: Filter, position: int) -> tuple[IdArray, IdArray]:
-    """Items whose facts changed since, and those of them that a filter lets through."""
-    with catalogue.reading() as db:
-        rows = db.execute("SELECT DISTINCT item FROM restated WHERE id > ?", (position,)).fetchall()
-        changed = np.array(sorted(row[0] for row in rows), dtype=np.int64)
-        return changed, matching(catalogue, wanted, changed) if len(changed) else changed
+        known = {
+            row[0]: (
+                *(none[n] if v is None else v for n, v in zip(FACTS, row[1:-1])),
+                json.loads(row[-1]),
+            )
+            for row in rows
+        }
+        yield from (known.get(item, (*none.values(), [])) for item in part)
 
 
 def restatements(catalogue: Catalogue, since: int = 0) -> tuple[int, int]:
@@ -136,10 +253,6 @@ def restatements(catalogue: Catalogue, since: int = 0) -> tuple[int, int]:
             (since,),
         ).fetchone()
     return int(last or 0), int(count)
-
-
-def _marks(values: Sequence[str]) -> str:
-    return ",".join("?" * len(values))
 
 
 def _date(text: str) -> str:

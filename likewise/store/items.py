@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 from likewise.filters import AnyPath, Condition, Filter
 from likewise.store import filters
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.store.filters import STATES
+from likewise.store.filters import Columns
 from likewise.store.fulltext import Words
 from likewise.store.paths import as_file, as_key, printable
 from likewise.types import BadInput, IdArray, NotFound
@@ -103,6 +103,7 @@ class Items:
 
     def __init__(self, catalogue: Catalogue, words: Words) -> None:
         self._catalogue, self._words = catalogue, words
+        self._columns = Columns(catalogue)
 
     # -- what ingest calls -------------------------------------------------------
 
@@ -288,21 +289,17 @@ class Items:
 
     def matching(self, wanted: Filter) -> IdArray:
         """Ids of the items that a filter lets through, in order."""
-        return filters.matching(self._catalogue, wanted)
+        return self._columns.matching(wanted)
 
     def page(self, wanted: Filter, limit: int, after: int = 0) -> list[Item]:
         """Items that a filter lets through, by id, those after an id: no more is read."""
-        where, values = filters.clauses(wanted)
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                f"{_ITEM}WHERE {where} AND i.id > ? ORDER BY i.id LIMIT ?",
-                (*values, after, limit),
-            ).fetchall()
-        return [Item(*row) for row in rows]
+        ids = self.matching(wanted)
+        start = int(np.searchsorted(ids, after, side="right"))
+        return self.many(ids[start : start + limit].tolist())
 
     def count(self, wanted: Filter) -> int:
         """How many items a filter lets through."""
-        return filters.count(self._catalogue, wanted)
+        return len(self.matching(wanted))
 
     def conditions(self, wanted: Filter) -> list[Condition] | None:
         """A filter as conditions over facts that an engine may keep."""
@@ -310,15 +307,11 @@ class Items:
 
     def restated(self, wanted: Filter, position: int) -> tuple[IdArray, IdArray]:
         """Items whose facts changed since, and those of them that a filter lets through."""
-        return filters.restated(self._catalogue, wanted, position)
+        return self._columns.restated(wanted, position)
 
     def counts(self) -> dict[str, int]:
         """How many items are in each state."""
-        with self._catalogue.reading() as db:
-            found: Mapping[str, int] = dict(
-                db.execute("SELECT state, COUNT(*) FROM item_states GROUP BY state")
-            )
-        return {state: found.get(state, 0) for state in STATES}
+        return self._columns.counts()
 
     def latest(self, limit: int) -> list[Item]:
         """Items whose pictures were read, those that came last first."""

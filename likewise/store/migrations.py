@@ -223,18 +223,25 @@ CREATE TABLE set_aside (content INTEGER PRIMARY KEY REFERENCES contents (id) ON 
 """
 
 
-def _counted(table: str, columns: str, only: str = "1") -> str:
+def _counted(table: str, columns: str, only: str = "1", also: str = "") -> str:
     """Triggers that raise the counter with every row that comes, goes or is another afterwards."""
     differs = " OR ".join(f"old.{name} IS NOT new.{name}" for name in columns.split(", "))
-    raised = "BEGIN UPDATE changes SET number = number + 1; END;"
+    raised = "BEGIN UPDATE changes SET number = number + 1;" + also + " END;"
     return f"""
 CREATE TRIGGER {table}_in AFTER INSERT ON {table}
-    WHEN {only.format("new")} {raised}
+    WHEN {only.format("new")} {raised.format("new")}
 CREATE TRIGGER {table}_out AFTER DELETE ON {table}
-    WHEN {only.format("old")} {raised}
+    WHEN {only.format("old")} {raised.format("old")}
 CREATE TRIGGER {table}_other AFTER UPDATE OF {columns} ON {table}
-    WHEN {only.format("new")} AND ({differs}) {raised}
+    WHEN {only.format("new")} AND ({differs}) {raised.format("new")}
 """
+
+
+def _anew(table: str, columns: str, only: str = "1", also: str = "") -> str:
+    """The same in place of the triggers that a table has."""
+    names = [f"{table}_{what}" for what in ("in", "out", "other")]
+    gone = "".join(f"DROP TRIGGER {name};\n" for name in names)
+    return gone + _counted(table, columns, only, also)
 
 
 # One number that stays the same only while what can be found stays the same.  Triggers raise it,
@@ -321,9 +328,43 @@ CREATE TRIGGER restated_tag_out AFTER DELETE ON texts WHEN old.kind = 'tag' AND 
     BEGIN {_TAGGED.format("old")}; END;
 """
 
+# Which items the last changes were about, so that a reader looks at those only, and the number of
+# the last change that was about something else.  No statement here may conflict: a trigger takes
+# over how the statement that fired it meets conflicts.
+KEPT = 100_000
+_OLD = f" DELETE FROM touched WHERE number <= (SELECT number - {KEPT} FROM changes);"
+TOUCHED = f"""
+ALTER TABLE changes ADD COLUMN frame INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE touched (number INTEGER, item INTEGER, PRIMARY KEY (number, item)) WITHOUT ROWID;
+{
+    _anew(
+        "items",
+        "path, content, problem, removed, size, mtime_ns",
+        also=" INSERT INTO touched SELECT number, {0}.id FROM changes;" + _OLD,
+    )
+}
+{
+    _anew(
+        "contents",
+        "segment, problem, decoded, width, height, format, taken",
+        also=" INSERT INTO touched SELECT number, items.id FROM changes, items"
+        " WHERE items.content = {0}.id;" + _OLD,
+    )
+}
+{_anew("generations", "line, space, segment, manifest", also=" UPDATE changes SET frame = number;")}
+{
+    _anew(
+        "settings",
+        "value",
+        "{0}.name IN ('space', 'weights', 'vocabulary', 'words_space')",
+        " UPDATE changes SET frame = number;",
+    )
+}
+"""
+
 STEPS: tuple[str, ...] = (
     ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES, LINES,
-    TAUGHT, CHECKS, OFFERED, RESTATED, CLICKED,
+    TAUGHT, CHECKS, OFFERED, RESTATED, CLICKED, TOUCHED,
 )  # fmt: skip
 
 

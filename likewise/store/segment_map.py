@@ -60,8 +60,24 @@ def segment_of(row: tuple[Any, ...]) -> Segment:
     return Segment(number, file, sha256, size, ids, places, sums)
 
 
-def maps_of(segments: list[Segment]) -> tuple[dict[int, Segment], dict[str, Map]]:
-    """Segments by id, and a map of each block."""
+Maps = tuple[dict[int, Segment], dict[str, Map]]
+
+
+def maps_of(segments: list[Segment], before: Maps = ({}, {})) -> Maps:
+    """Segments by id, and a map of each block.
+
+    Where segments and contents were only added to what was there ``before``, as ingest does, its
+    maps are gone on with.
+    """
+    now = {s.id: s for s in segments}
+    last = max(before[0], default=0)
+    new = [s for s in segments if s.id > last]
+    if before[0] and all(now.get(number) is s for number, s in before[0].items()):
+        added = maps_of(new)[1] if new else {}
+        pairs = [(before[1][name], found) for name, found in added.items() if name in before[1]]
+        if all(old.contents[-1] < found.contents[0] for old, found in pairs):
+            return now, {**before[1], **added, **{n: _longer(before[1][n], added[n])
+                         for n in added if n in before[1]}}  # fmt: skip
     parts: dict[str, list[Segment]] = {}
     for segment in segments:
         for name in segment.blocks:
@@ -70,7 +86,14 @@ def maps_of(segments: list[Segment]) -> tuple[dict[int, Segment], dict[str, Map]
     for name, holding in parts.items():
         place = holding[-1].blocks[name]
         maps[name] = Map(*newest(holding), place.dim, place.dtype)
-    return {s.id: s for s in segments}, maps
+    return now, maps
+
+
+def _longer(first: Map, then: Map) -> Map:
+    """A map and what comes after it."""
+    names = ("contents", "segment", "row")
+    joined = [np.concatenate([getattr(first, name), getattr(then, name)]) for name in names]
+    return Map(*joined, then.dim, then.dtype)
 
 
 def newest(segments: Sequence[Segment]) -> tuple[IdArray, IdArray, IdArray]:

@@ -321,8 +321,8 @@ class Segments:
         with self._catalogue.reading() as db:
             count = more + int(
                 db.execute(
-                    "SELECT COUNT(*) FROM set_aside JOIN items USING (content) "
-                    "JOIN contents AS c ON c.id = content WHERE items.removed IS NULL "
+                    "SELECT COUNT(*) FROM set_aside AS s CROSS JOIN items ON items.content = "
+                    "s.content JOIN contents AS c ON c.id = s.content WHERE items.removed IS NULL "
                     "AND items.problem = '' AND c.problem = '' AND c.segment IS NULL"
                 ).fetchone()[0]
             )
@@ -395,15 +395,15 @@ class Segments:
             part = ids[start : start + size]
             yield part, self.read(block, part)
 
-    def all(self) -> list[Segment]:
-        """Every segment that the catalogue names, in order."""
+    def all(self, known: Mapping[str, Segment] | None = None) -> list[Segment]:
+        """Every segment that the catalogue names, in order; those known by file are not read."""
+        known = known or {}
+        sql = "SELECT id, file, sha256, size, contents, layout, sums FROM segments WHERE id = ?"
         with self._catalogue.reading() as db:
+            named = db.execute("SELECT id, file FROM segments ORDER BY id").fetchall()
             return [
-                segment_of(row)
-                for row in db.execute(
-                    "SELECT id, file, sha256, size, contents, layout, sums FROM segments "
-                    "ORDER BY id"
-                )
+                known.get(file) or segment_of(db.execute(sql, (number,)).fetchone())
+                for number, file in named
             ]
 
     def last(self) -> int:
@@ -421,7 +421,9 @@ class Segments:
             row = db.execute("SELECT value FROM settings WHERE name = ?", (_CHANGES,)).fetchone()
             version = row[0] if row else ""
             if version != self._version:
-                self._segments, self._maps = maps_of(self.all())
+                before = self._segments, self._maps
+                every = self.all({s.file: s for s in before[0].values() if s.sums})
+                self._segments, self._maps = maps_of(every, before)
                 named = {segment.file for segment in self._segments.values()}
                 self._sums = {file: x for file, x in self._sums.items() if file in named}
                 self._version = version

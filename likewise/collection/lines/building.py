@@ -172,18 +172,34 @@ def keep_space(store: Store, fitted: Fitted, early: bool) -> None:
     store.settings.set("space_early", early)
 
 
+TILE = 64
+"""Rows that are transformed at a time, where a row's numbers may not depend on its company."""
+
+
+def _tiled(space: Blocks, features: dict[str, FloatArray]) -> FloatArray:
+    """Picture vectors, each the same to the last bit with whatever others it comes."""
+    n = len(next(iter(features.values())))
+    wide = {name: np.resize(x, (-(-n // TILE) * TILE, x.shape[1])) for name, x in features.items()}
+    parts = [
+        space.transform({name: x[start : start + TILE] for name, x in wide.items()})
+        for start in range(0, n, TILE)
+    ]
+    return np.concatenate(parts)[:n]
+
+
 def encode_items(
-    store: Store, space: Blocks, contents: IdArray, *, batch: int = BATCH
+    store: Store, space: Blocks, contents: IdArray, *, batch: int = BATCH, tiled: bool = False
 ) -> Iterator[FloatArray]:
     """Picture vectors of contents as float32, in batches, in the order given.
 
+    ``tiled``: a content's vector does not depend on which others are asked for, to the last bit.
     Raises :class:`~likewise.types.Damaged`, which names the contents, where stored vectors do not
     match their checksums, or where no finite number comes of them.
     """
     for start in range(0, len(contents), batch):
         part = contents[start : start + batch]
         features = read_features(store, space.names, part)
-        codes = space.transform(features).astype(np.float32)
+        codes = (_tiled(space, features) if tiled else space.transform(features)).astype(np.float32)
         finite = np.isfinite(codes).all(axis=1)
         if not finite.all():
             lost = part[~finite]
@@ -221,7 +237,9 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
             np.save(aside / meanings.FILE, table)
         np.save(aside / "ids.npy", ids)
         np.save(aside / "contents.npy", contents)
-        kind, kept_of_it = engines.build(store, codes, ids, space.fingerprint, aside, early=early)
+        kind, kept_of_it = engines.build(
+            store, codes, ids, space.fingerprint, aside, early=early, weights=fitted.plain.w0
+        )
         del codes
         # Only with a new space: else nobody has to wait while the manifest is written.
         with store.transaction() if fitted.pictures else contextlib.nullcontext():

@@ -65,19 +65,24 @@ def serves(store: Store, found: Generation | None, items: int, *, early: bool = 
 
 
 def build(
-    store: Store, codes: FloatArray, ids: IdArray, space: str, aside: Path, *, early: bool
-) -> tuple[str, dict[str, Any]]:
-    """Write the index of a generation; gives its kind and what the catalogue keeps of it."""
+    store: Store, codes: FloatArray, ids: IdArray, space: str, aside: Path, *, early: bool,
+    weights: FloatArray,
+) -> tuple[str, dict[str, Any]]:  # fmt: skip
+    """Write the index of a generation; gives its kind and what the catalogue keeps of it.
+
+    ``weights`` are plain similarity's: some engines are told what most queries will be like.
+    """
     kind, address = engine_of(store, len(ids), early=early)
     if kind == "flat":
         return kind, {}
     how: dict[str, Any] = {}
+    own: dict[str, Any] = {"weights": weights} if REGISTRY[kind].takes_weights else {}
     if address:
         table = f"{Address.of(address).name}_{secrets.token_hex(4)}"
         store.settings.set(TABLES, [*store.settings.get(TABLES, []), [address, table]])
         how = {"address": address, "table": table, "position": store.restatements()[0]}
-        own = {"owner": _owner(store), "facts": store.facts(ids)}
-    index = REGISTRY[kind].build(codes, ids, space=space, **how, **(own if address else {}))
+        own |= {"owner": _owner(store), "facts": store.facts(ids)}
+    index = REGISTRY[kind].build(codes, ids, space=space, **how, **own)
     index.save(aside / kind)
     return kind, how
 

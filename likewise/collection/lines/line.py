@@ -19,7 +19,7 @@ import numpy as np
 from likewise.collection.lines.parts import NONE, Part, best_of, places, stacked, without
 from likewise.collection.options import Query, Result
 from likewise.collection.query_pictures import QueryPictures
-from likewise.filters import Among
+from likewise.filters import Allowed, Among
 from likewise.store import Check, Generation, Store
 from likewise.types import (
     BadInput,
@@ -89,10 +89,14 @@ class View:
         self.check, self.left_out = check, left_out
         self.position = (*changes, check is None)
         self._kept = kept
-        self.gone = NONE if old is None else np.delete(old.ids, kept)
-        present = NONE if old is None else old.ids[kept]
-        self.ids: IdArray = present if fresh is None else np.sort(np.r_[present, fresh.ids])
+        whole = old is not None and len(kept) == len(old.ids)
+        self.gone = NONE if old is None or whole else np.delete(old.ids, kept)
+        present = NONE if old is None else old.ids if whole else old.ids[kept]
+        both = present if fresh is None else np.r_[present, fresh.ids]
+        self.ids: IdArray = present if fresh is None else np.sort(both, kind="stable")
         self._present = present if len(self.gone) > MANY_GONE else None
+        present.flags.writeable = False
+        self._last_among: tuple[Any, IdArray] = None, NONE
         self._lock = threading.Lock()
         self._kept_values: dict[str, Any] = {}
 
@@ -212,38 +216,40 @@ class View:
 
         ``similarity`` made the surrogate; it is needed where that has side coefficients.
         """
-        found = self._found(
-            k, among, lambda part, k, among: [part.search(surrogate, k, similarity, among)]
-        )
-        return found[0] if found else best_of([], k)
+        return self.search_many([surrogate], k, similarity, among=among)[0]
 
     def search_many(
-        self, surrogates: Sequence[Surrogate], k: int, *, among: Among | None = None
-    ) -> list[Hits]:
-        """The same for several surrogates without side coefficients."""
-        found = self._found(
-            k, among, lambda part, k, among: part.index.search_many(surrogates, k, among=among)
-        )
-        return found or [best_of([], k) for _ in surrogates]
-
-    def _found(
         self,
+        surrogates: Sequence[Surrogate],
         k: int,
-        among: Among | None,
-        ask: Callable[[Part, int, Among | None], list[Hits]],
+        similarity: Similarity | None = None,
+        *,
+        among: Among | None = None,
     ) -> list[Hits]:
-        """What the parts answer, without what has gone, joined."""
+        """The same for several surrogates: what the parts answer, joined, without what has gone."""
         lists: list[list[Hits]] = []
         if self.old is not None and len(self._kept):
             allowed, extra = among, len(self.gone)
             if self._present is not None:
-                allowed = self._present if among is None else np.intersect1d(self._present, among)
+                allowed = self._present if among is None else self._both(among)
                 extra = 0
-            hits = ask(self.old, k + extra, allowed)
+            hits = self.old.search_many(surrogates, k + extra, similarity, allowed)
             lists.append([without(one, self.gone, k) for one in hits] if extra else hits)
         if self.fresh is not None:
-            lists.append(ask(self.fresh, k, among))
+            lists.append(self.fresh.search_many(surrogates, k, similarity, among))
+        if not lists:
+            return [best_of([], k) for _ in surrogates]
         return [best_of(list(parts), k) for parts in zip(*lists)]
+
+    def _both(self, among: Among) -> IdArray:
+        """Ids of a filter that are present; kept for the last one."""
+        ids = among.ids if isinstance(among, Allowed) else among
+        known, both = self._last_among
+        if known is not ids:
+            both = np.intersect1d(self._present, ids)  # type: ignore[arg-type]
+            both.flags.writeable = False
+            self._last_among = ids, both
+        return both
 
 
 class Opened(NamedTuple):
@@ -278,6 +284,8 @@ class Line(ABC):
     found_by: ClassVar[str]
     may_be_empty: ClassVar[bool] = False
     """Whether asking it before it holds anything is a note, and not an error."""
+    goes_on: ClassVar[bool] = False
+    """Whether a view is made of the one before it and of the items that changed since."""
     answers_unchecked: ClassVar[bool] = False
     """Whether exact answers may be given, and marked, while an index is still being checked."""
 
@@ -325,8 +333,8 @@ class Line(ABC):
         """Publish an index of what is there where something changed; gives its number."""
 
     @abstractmethod
-    def _live(self) -> dict[int, int]:
-        """Content by item that can be found on this line."""
+    def _live(self, items: IdArray | None = None) -> dict[int, int]:
+        """Content by item, of all or of some, that can be found on this line."""
 
     @abstractmethod
     def _rows(self, contents: IdArray, plain: Any) -> Any:
@@ -421,6 +429,9 @@ class Line(ABC):
     def _made(self) -> View:
         store = self._store
         changes = store.catalogue.changes()
+        following = self._following(changes) if self.goes_on else None
+        if following is not None:
+            return following
         plain: Any = self.plain()
         if plain is None:
             return View(self, changes, None)
@@ -428,6 +439,8 @@ class Line(ABC):
         ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
         opened = self._opened(plain)
         old = opened.part
+        if old is not None:
+            old.contents = opened.contents
         place = places(NONE if old is None else old.ids, ids)
         covered = place >= 0
         covered[covered] = opened.contents[place[covered]] == contents[covered]
@@ -447,6 +460,48 @@ class Line(ABC):
             self, changes, plain, old, np.sort(place[covered]), fresh, contents[present],
             generation=opened.number, degraded=degraded, trouble=opened.trouble,
             check=opened.check, left_out=left_out,
+        )  # fmt: skip
+
+    def _following(self, changes: tuple[int, int]) -> View | None:
+        """The view of this state by what changed since the last one; None where that is much."""
+        last = self._view
+        if last is None or last.old is None or last.degraded or last.trouble or last.check:
+            return None
+        touched = None
+        if last.changes[1] == changes[1] and not last.left_out:
+            touched = self._store.catalogue.touched(last.changes[0])
+        if touched is None or len(touched) > max(1_024, len(last) // 8):
+            return None
+        live = sorted(self._live(touched).items())
+        ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
+        place, old = places(last.old.ids, ids), last.old
+        covered = place >= 0
+        covered[covered] = old.contents[place[covered]] == contents[covered]
+        kept = np.zeros(len(old.ids), bool)
+        kept[last._kept] = True
+        went = places(old.ids, touched)
+        kept[went[went >= 0]] = False
+        kept[place[covered]] = True
+        sound, rows = self._store.segments.sound(
+            contents[~covered], lambda some: self._rows(some, last.plain)
+        )
+        if not sound.all():
+            return None
+        fresh, new = last.fresh, ids[~covered]
+        if fresh is not None:
+            stay = places(touched, fresh.ids) < 0
+            new = np.r_[fresh.ids[stay], new]
+            rows = stacked([fresh.bare.rows[stay], rows])
+        order = np.argsort(new, kind="stable")
+        stay = np.ones(len(last.ids), bool)
+        went = places(last.ids, touched)
+        stay[went[went >= 0]] = False
+        there = np.argsort(np.r_[last.ids[stay], ids], kind="stable")
+        return View(
+            self, changes, last.plain, old, np.flatnonzero(kept),
+            self._part(new[order], rows[order], last.plain) if len(new) else None,
+            np.r_[last.contents[stay], contents][there], generation=last.generation,
+            degraded=self._store.segments.left_out(),
         )  # fmt: skip
 
     def _to_publish(self) -> View:

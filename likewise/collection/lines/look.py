@@ -47,6 +47,7 @@ class Look(Line):
     found_by = "picture"
     empty = "No pictures are indexed yet; run: likewise index FOLDER"
     answers_unchecked = True
+    goes_on = True
 
     def __init__(self, store: Store, pictures: QueryPictures) -> None:
         super().__init__(store, pictures)
@@ -146,12 +147,13 @@ class Look(Line):
             return now.generation
         return build_generation(store, fitted, early=early)
 
-    def _live(self) -> dict[int, int]:
-        return self._store.items.contents()
+    def _live(self, items: IdArray | None = None) -> dict[int, int]:
+        return self._store.items.contents(items)
 
     def _rows(self, contents: IdArray, plain: Plain) -> FloatArray:
         none = np.zeros((0, plain.space.dim), np.float32)
-        return np.concatenate([none, *encode_items(self._store, plain.space, contents)])
+        coded = encode_items(self._store, plain.space, contents, tiled=True)
+        return np.concatenate([none, *coded])
 
     def _made(self) -> View:
         view = super()._made()

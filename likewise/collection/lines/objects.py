@@ -205,7 +205,7 @@ class Objects(Line):
             )  # fmt: skip
         return published.number
 
-    def _live(self) -> dict[int, int]:
+    def _live(self, items: IdArray | None = None) -> dict[int, int]:
         known = set(self._store.segments.contents(visual_words.NAME).tolist())
         return {i: c for i, c in self._store.items.contents().items() if c in known}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,8 @@ NONE = np.zeros(0, np.int64)
 class Part:
     """Pictures that one index holds: ids in order, and the rows that similarities take.
 
-    ``bare`` is the same part before pictures were smoothed by their neighbours.
+    ``bare`` is the same part before pictures were smoothed by their neighbours; ``contents`` says
+    of the part of a generation which content each row is of.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Part:
     ) -> None:
         self.ids, self._make_index, self._read_rows = ids, index, rows
         self.bare = bare or self
+        self.contents = NONE
         self._sided: tuple[Similarity, Index] | None = None
 
     @cached_property
@@ -48,12 +50,16 @@ class Part:
         index = self.__dict__.get("index")
         return str(getattr(getattr(index, "_index", index), "trouble", ""))
 
-    def search(
-        self, surrogate: Surrogate, k: int, similarity: Similarity | None, among: Among | None
-    ) -> Hits:
-        """The ``k`` best, with the side columns that the similarity owns."""
+    def search_many(
+        self,
+        surrogates: Sequence[Surrogate],
+        k: int,
+        similarity: Similarity | None,
+        among: Among | None,
+    ) -> list[Hits]:
+        """The ``k`` best for each surrogate, with the side columns that the similarity owns."""
         index = self.index
-        if surrogate.side:
+        if any(surrogate.side for surrogate in surrogates):
             assert similarity is not None
             if self._sided is None or self._sided[0] is not similarity:
                 order = np.searchsorted(self.ids, index.ids)
@@ -61,7 +67,9 @@ class Part:
                 sided = {name: column[order] for name, column in columns.items()}
                 self._sided = similarity, index.with_side(sided)  # type: ignore[attr-defined]
             index = self._sided[1]
-        return index.search(surrogate, k, among=among)
+        if len(surrogates) == 1:
+            return [index.search(surrogates[0], k, among=among)]
+        return index.search_many(surrogates, k, among=among)
 
 
 def places(ids: IdArray, items: IdArray) -> IdArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from likewise.types import DataProblem, check_k
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
 
-_BLOCK = 256
+_BLOCK = 1_024
 
 
 def write_neighbours(collection: Collection, path: Path, k: int) -> int:
@@ -26,7 +26,8 @@ def write_neighbours(collection: Collection, path: Path, k: int) -> int:
     view = collection.look.view().bare
     similarity, _ = collection.models.serving(None, view)
     ids, codes = view.all_rows()
-    paths = {i: os.fsdecode(p) for i, p in collection.store.items.paths(ids.tolist()).items()}
+    paths = collection.store.items.paths(ids.tolist())
+    names = pa.array([os.fsdecode(paths[item]) for item in ids.tolist()])
     schema = pa.schema(
         [("item", pa.string()), ("neighbour", pa.string()), ("rank", pa.int32()),
          ("score", pa.float32())]
@@ -35,15 +36,20 @@ def write_neighbours(collection: Collection, path: Path, k: int) -> int:
     rows = 0
     with parquet.ParquetWriter(partial, schema) as writer:
         for start in range(0, len(ids), _BLOCK):
-            columns: dict[str, list[Any]] = {name: [] for name in schema.names}
-            for at in range(start, min(start + _BLOCK, len(ids))):
-                item = int(ids[at])
-                hits = view.search(similarity.surrogate(codes[at]), k + 1, similarity)
-                others = [(i, s) for i, s in zip(hits.ids.tolist(), hits.scores) if i != item][:k]
-                for rank, (other, score) in enumerate(others, start=1):
-                    for name, value in zip(schema.names, (paths[item], paths[other], rank, score)):
-                        columns[name].append(value)
-            rows += len(columns["item"])
+            some = ids[start : start + _BLOCK].tolist()
+            surrogates = [similarity.surrogate(x) for x in codes[start : start + _BLOCK]]
+            lists = view.search_many(surrogates, k + 1, similarity)
+            kept = [np.flatnonzero(hits.ids != item)[:k] for item, hits in zip(some, lists)]
+            counts = [len(at) for at in kept]
+            scores = np.concatenate([hits.scores[at] for hits, at in zip(lists, kept)])
+            others = np.concatenate([hits.ids[at] for hits, at in zip(lists, kept)])
+            columns = [
+                names.take(pa.array(np.repeat(np.arange(start, start + len(some)), counts))),
+                names.take(pa.array(np.searchsorted(ids, others))),
+                pa.array(np.concatenate([np.arange(1, n + 1, dtype=np.int32) for n in counts])),
+                pa.array(scores, pa.float32()),
+            ]
+            rows += len(others)
             writer.write_table(pa.table(columns, schema=schema))
     os.replace(partial, path)
     return rows
