@@ -159,6 +159,7 @@ class Store:
 
     def close(self) -> None:
         """Close every connection and let the next writer in."""
+        self.thumbnails.close()
         self.catalogue.close()
         if self._lock is not None:
             self._lock.release()

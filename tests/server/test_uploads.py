@@ -105,7 +105,7 @@ def test_uploads_that_nothing_refers_to_have_a_quota_and_an_end(client, collecti
     monkeypatch.setattr("likewise.store.uploads.MOST", 2)
     free = [bring(number) for number in (3, 4, 5)]
     assert set(uploads.all()) == {judged, searched, *free[1:]}
-    assert not list((collection.store.folder / "thumbnails").rglob(f"{free[0]}.large"))
+    assert collection.thumbnails.get(free[0], "large") is None
     assert client.get(f"{API}/uploads/{free[0]}").status_code == 404
     bring(4)  # again: now it is the newest
     monkeypatch.setattr("likewise.store.uploads.MOST_BYTES", len(picture(collection.folder, 4)))

@@ -70,7 +70,7 @@ def full(store: Store) -> tuple[Store, list[bytes]]:
     needles = [
         SECRET, b"Zanzibar", b"4711", x[0].tobytes(), x[0, :4].tobytes(), THUMB, b"SecretCam",
         b"sekrettag", b"confidentiality", b"metasecret", b"ownsecrettag", b"ownsecretcaption",
-        b"sidesecret", bytes.fromhex(pending[0].sha256), pending[0].sha256.encode(),
+        b"sidesecret", bytes.fromhex(pending[0].sha256),
     ]  # fmt: skip
     return store, needles
 

@@ -109,6 +109,7 @@ def test_thumbnails(store: Store) -> None:
     store.thumbnails.put(key, "s", JPEG)
     path = store.thumbnails.put(key, "m", WEBP)
     assert (store.thumbnails.get(key, "s"), store.thumbnails.get(key, "m")) == (JPEG, WEBP)
+    store.thumbnails.close()
     path.write_bytes(b"")  # what a power cut may leave
     assert store.thumbnails.get(key, "m") is None
     store.thumbnails.put(key, "m", JPEG)
@@ -131,10 +132,48 @@ def test_a_damaged_file_of_a_cache_counts_as_absent(store: Store) -> None:
     assert found is not None
     assert (found[1]["ids"].tolist(), found[2]) == (list(range(9)), {"bits": 3})
     assert store.maps.page(key) == store.thumbnails.get(key, "s") == JPEG
+    store.thumbnails.close()
     for path in paths:
         data = bytearray(path.read_bytes())
         data[4] ^= 1
         path.write_bytes(data)
     assert store.maps.latest() is store.maps.page(key) is store.thumbnails.get(key, "s") is None
-    paths[-1].write_bytes(JPEG)  # as earlier versions wrote it
+    (store.thumbnails.folder / "ab").mkdir()
+    (store.thumbnails.folder / "ab" / f"{key}.s").write_bytes(JPEG)  # as earlier versions wrote it
     assert store.thumbnails.get(key, "s") == JPEG
+    store.thumbnails.remove(key)
+    assert store.thumbnails.get(key, "s") is None
+
+
+def test_many_thumbnails_are_few_files(store: Store) -> None:
+    keys = [f"{number:064x}" for number in range(300)]
+    for key in keys:
+        store.thumbnails.put(key, "small", JPEG + key.encode())
+    assert [path.name for path in store.thumbnails.folder.iterdir()] == ["pictures.sqlite"]
+    with Store.open(store.folder) as reader:
+        assert reader.thumbnails.get(keys[7], "small") == JPEG + keys[7].encode()
+        store.thumbnails.remove(keys[7])
+        assert reader.thumbnails.get(keys[7], "small") is None
+    assert keys[7].encode() not in store.thumbnails.pack.read_bytes(), "no byte of it stays"
+
+
+def test_no_damaged_thumbnail_is_shown(store: Store) -> None:
+    """Bytes are flipped all over the file: a picture is right, or it is made anew."""
+    keys = [f"{number:064x}" for number in range(40)]
+    for key in keys:
+        store.thumbnails.put(key, "small", JPEG + key.encode())
+    store.thumbnails.close()
+    whole = store.thumbnails.pack.read_bytes()
+    rng, lost = np.random.default_rng(0), 0
+    for at in rng.integers(0, len(whole), 60).tolist():
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        store.thumbnails.close()
+        store.thumbnails.pack.write_bytes(damaged)
+        for key in keys:
+            found = store.thumbnails.get(key, "small")
+            assert found in (None, JPEG + key.encode())
+            lost += found is None
+    assert lost, "otherwise the test could not fail"
+    store.thumbnails.put(keys[0], "small", JPEG)
+    assert store.thumbnails.get(keys[0], "small") == JPEG
