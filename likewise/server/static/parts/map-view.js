@@ -4,7 +4,7 @@ import { selected } from "/static/lib/selection.js";
 
 const LARGEST = 120; // pixels along the side of a picture, at most
 const MARGIN = 12;
-const WIDEST = 2.2; // times that a map is drawn apart sideways, at most
+const [NARROWEST, WIDEST] = [0.7, 2.2]; // times that a map is drawn apart sideways
 const STILL = 250; // milliseconds without a move after which the list of what is in view is made
 const CLICK = 5; // pixels that a click may slip
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -17,6 +17,8 @@ export class MapView {
     this.density = data.density(getComputedStyle(host).getPropertyValue("--accent").trim());
     this.path = host.querySelector("polygon"); // the line of the lasso
     this.names = [...host.querySelectorAll(".map-names span")];
+    const [left, top, right, bottom] = data.box();
+    this.shape = (right - left) / (bottom - top);
     this.measure();
     this.view = this.read(at) || this.fitting();
     this.watching = new ResizeObserver(() => {
@@ -42,8 +44,9 @@ export class MapView {
     const { width, height } = this.host.getBoundingClientRect();
     this.width = Math.max(50, width);
     this.height = Math.max(50, height);
-    // A map is square; drawn apart sideways it fills a box that is wider than high.
-    this.data.wide = Math.max(1, Math.min(WIDEST, (this.width - 2 * MARGIN) / (this.height - 2 * MARGIN)));
+    // Drawn apart sideways, or pushed together, what is there fills the box.
+    const box = (this.width - 2 * MARGIN) / (this.height - 2 * MARGIN);
+    this.data.wide = Math.max(NARROWEST, Math.min(WIDEST, box / this.shape));
     this.host.dataset.wide = this.data.wide;
   }
 
