@@ -79,11 +79,11 @@ def test_pictures_are_seen_when_read_and_found_after_fifty(page, coming):
 def test_three_steps_lead_to_the_first_mark_and_never_come_back(page, served):
     page.goto(served.address)
     coach = page.get_by_role("status", name="First steps")
-    coach.get_by_text("Choose a photo below").wait_for()
+    coach.get_by_text("and press Similar").wait_for()
     assert coach.locator("li[aria-current]").inner_text() == "Pick one"
     assert violations(page) == []
     page.goto(f"{served.base}/results?like=12")
-    coach.get_by_text("Tell of one photo").wait_for()
+    coach.get_by_text("if it is what you look for").wait_for()
     page.locator(".card .yes").nth(4).click()
     coach.get_by_text("has learned from you").wait_for()
     assert coach.locator("li[aria-current]").inner_text() == "See it change"

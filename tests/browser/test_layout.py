@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 import likewise
 from tests.browser.conftest import (
@@ -98,6 +99,21 @@ def test_filters_order_and_dates_in_words(page, shapes):
     assert "Summer" in facts.inner_text()
 
 
+def test_the_whole_answer_is_put_in_order_not_what_was_fetched(page, shapes):
+    sign_in(page, shapes)
+    asked = []
+    page.on("request", lambda r: r.url.endswith("/search") and asked.append(r.post_data_json["k"]))
+    oldest = results(page, shapes, "like=12&fold=0&k=5&order=oldest")
+    every = {i["item"]: i for i in shapes.api("/items?limit=500")["items"]}
+    others = [every[item] for item in every if item != 12]
+    names = [one["name"] for one in sorted(others, key=lambda one: one["taken"])]
+    assert oldest == names[: len(oldest)]
+    page.mouse.wheel(0, 20_000)
+    expect(page.locator(".card")).to_have_count(23)
+    assert order(page) == names
+    assert set(asked) == {1000}  # however much of it is shown
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone(browser, served, faults, scheme):
     context = browser.new_context(
@@ -126,6 +142,38 @@ def test_on_a_phone(browser, served, faults, scheme):
     )
     assert small == []
     assert violations(page) == []
+    assert faults.unexpected == []
+    context.close()
+
+
+def test_a_finger_that_rests_begins_to_select(browser, served, faults):
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    faults.watch(page)
+    sign_in(page, served)
+    results(page, served, "like=7&fold=0")
+    cards, picked = page.locator(".card .picture"), page.locator(".card.picked")
+    wire = context.new_cdp_session(page)
+    box = cards.nth(1).bounding_box()
+    at = {"x": box["x"] + 40, "y": box["y"] + 40}
+    wire.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [at]})
+    slipped = {"x": at["x"] + 3, "y": at["y"] + 2}
+    wire.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [slipped]})
+    picked.wait_for()
+    wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert cards.nth(1).get_attribute("aria-pressed") == "true"
+    cards.nth(3).tap()
+    expect(picked).to_have_count(2)
+    cards.nth(1).tap()
+    expect(picked).to_have_count(1)
+    assert "show=" not in page.url
+    page.get_by_role("button", name="None").tap()
+    expect(picked).to_have_count(0)
+    cards.nth(3).tap()
+    page.wait_for_selector("dialog.viewer[open]")
     assert faults.unexpected == []
     context.close()
 

@@ -5,13 +5,13 @@ import { Link, go, route } from "/static/lib/router.js";
 import { helpOpen, useKeys } from "/static/lib/keys.js";
 import { begin } from "/static/lib/news.js";
 import { flush } from "/static/lib/outbox.js";
-import "/static/lib/searches.js";
 import { selectNone } from "/static/lib/selection.js";
+import { Toasts } from "/static/lib/toasts.js";
 import { takeDropsAndPastes } from "/static/lib/upload.js";
 import { Banner, Header, Tabs } from "/static/parts/header.js";
-import { Toasts } from "/static/parts/toasts.js";
-import { Help } from "/static/parts/help.js";
+import "/static/parts/searches.js"; // it notes what is searched for on any screen
 import { Coach } from "/static/parts/coach.js";
+import { Help } from "/static/parts/dialog.js";
 import { Viewer } from "/static/parts/viewer.js";
 import { useModule } from "/static/lib/modules.js";
 

@@ -50,7 +50,7 @@ export class MapData {
 
   // The level that suits so many pixels along the side of the whole map.
   level(scale) {
-    return Math.max(0, Math.min(this.bits, Math.floor(Math.log2(scale / SMALLEST))));
+    return Math.max(0, Math.min(this.bits, Math.floor(Math.log2((scale * Math.min(1, this.wide)) / SMALLEST))));
   }
 
   // Calls back with every item in a rectangle (shares of the map, drawn apart sideways), the first to appear first in
@@ -80,7 +80,7 @@ export class MapData {
       const x = ((this.xs[i] >> shift) + 0.5) * cell * this.wide;
       const y = ((this.ys[i] >> shift) + 0.5) * cell;
       if (x < left - cell || x > right + cell || y < top - cell || y > bottom + cell) return;
-      out.push({ i, x, y, side: cell * this.share(i, level) });
+      out.push({ i, x, y, side: cell * Math.min(1, this.wide) * this.share(i, level) });
     });
     return out;
   }

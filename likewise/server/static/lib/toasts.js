@@ -1,7 +1,8 @@
-// Short notices at the foot of the page, each with an action where there is one to offer.
-import { signal } from "/static/lib/signal.js";
+// Short notices at the foot of the page, announced to screen readers too, each with an action where there is one.
+import { html } from "/static/vendor/preact-htm.js";
+import { signal, useSignal } from "/static/lib/signal.js";
 
-export const toasts = signal([]);
+const toasts = signal([]);
 let number = 0;
 
 export function say(text, { action, run, lasting = 6000, bad = false } = {}) {
@@ -16,3 +17,14 @@ export function unsay(id) {
 }
 
 export const complain = (error) => say(error.message, { bad: true, lasting: 10000 });
+
+export function Toasts() {
+  const list = useSignal(toasts);
+  const act = (toast) => { unsay(toast.id); toast.run(); };
+  return html`<div class="toasts" role="status" aria-live="polite">${list.map((t) => html`
+    <div class=${`toast ${t.bad ? "bad" : ""}`} key=${t.id}>
+      <span>${t.text}</span>
+      ${t.action && html`<button onClick=${() => act(t)}>${t.action}</button>`}
+      <button class="quiet" aria-label="Dismiss" onClick=${() => unsay(t.id)}>×</button>
+    </div>`)}</div>`;
+}

@@ -1,5 +1,5 @@
 // Answers to a query, asked anew when the query, a model, a judgement or the index changes.
-import { useLayoutEffect, useState } from "/static/vendor/preact-htm.js";
+import { useEffect, useLayoutEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { ask } from "/static/lib/api.js";
 import { ticks } from "/static/lib/news.js";
@@ -26,4 +26,12 @@ export function useAnswer(query, model, wanted = true, before = false) {
     return ask("/search", take, fail, { body: request(query, model, before) });
   }, [name, query.k, model, wanted, before, again, changed]);
   return { ...state, refresh: () => setAgain((n) => n + 1) };
+}
+
+// What was learned so far.
+export function useModels() {
+  const [models, setModels] = useState([]);
+  const changed = [useSignal(ticks.model), useSignal(ticks.collection)].join();
+  useEffect(() => ask("/models", setModels), [changed]);
+  return models;
 }

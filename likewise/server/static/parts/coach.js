@@ -6,8 +6,8 @@ import { look, status, ticks } from "/static/lib/news.js";
 
 const KEPT = "likewise-coached";
 const STEPS = [
-  ["Pick one", "Choose a photo below and search for similar ones."],
-  ["Say ✓ or ✗", "Tell of one photo whether it is what you look for."],
+  ["Pick one", "Point at a photo below (a finger rests on it) and press Similar; or type words above, or drop a photo anywhere."],
+  ["Say ✓ or ✗", "Point at a photo (a finger rests on it) and press ✓ if it is what you look for, ✗ if not."],
   ["See it change", "The photos below are in a new order: this search has learned from you."],
 ];
 

@@ -1,6 +1,8 @@
 // A dialog of the browser's own: it gives the focus back.  A modal one also keeps it inside; one that is not
 // lets notices stand above it.
 import { html, useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
+import { useSignal } from "/static/lib/signal.js";
+import { helpOpen, listed } from "/static/lib/keys.js";
 
 export function Dialog({ open, onClose, label, modal = true, children, ...rest }) {
   const self = useRef(null);
@@ -23,4 +25,20 @@ export function Dialog({ open, onClose, label, modal = true, children, ...rest }
     ${open && html`<div class="dialog-body">
       <button class="quiet close" aria-label="Close" onClick=${onClose}>×</button>${children}</div>`}
   </dialog>`;
+}
+
+// The list of keys of the screen at hand.
+export function Help() {
+  const open = useSignal(helpOpen);
+  return html`<${Dialog} open=${open} onClose=${() => { helpOpen.value = false; }} label="Keys" class="help">
+    <h2>Keys</h2>
+    <dl>${open && listed().map((k) => html`<div key=${k.shown}><dt><kbd>${k.shown}</kbd></dt><dd>${k.says}</dd></div>`)}</dl>
+  <//>`;
+}
+
+// An input that has the focus as soon as it is there.
+export function FocusedInput(props) {
+  const self = useRef(null);
+  useLayoutEffect(() => self.current.focus(), []);
+  return html`<input ref=${self} ...${props} />`;
 }

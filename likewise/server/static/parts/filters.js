@@ -7,7 +7,7 @@ import { status } from "/static/lib/news.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { Dialog } from "/static/parts/dialog.js";
 import { setRows } from "/static/parts/grid.js";
-import { useModels } from "/static/lib/models.js";
+import { useModels } from "/static/parts/answers.js";
 
 const VIEWS = [["", "Ranked"], ["sorted", "Sorted"], ["board", "Board"]];
 const COUNTS = [100, 200, 500, 1000];

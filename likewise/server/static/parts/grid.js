@@ -1,5 +1,5 @@
-// Photos in rows of one height, whole as they are.  A click opens one, ctrl, shift or a drag select; what
-// can be done with a photo shows on the one that is pointed at, has the keyboard, or is pressed long.
+// Photos in rows of one height, whole as they are.  A click opens one, ctrl, shift, a drag or a long press
+// select; what can be done with a photo shows on the one that is pointed at, has the keyboard, or is pressed long.
 import { html, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
 import { useBand } from "/static/lib/band.js";
@@ -11,6 +11,7 @@ import { plural } from "/static/lib/format.js";
 const GLIDE = { duration: 240, easing: "cubic-bezier(.2, .8, .2, 1)" };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const LONG = 450; // milliseconds of a long press
+const SLIP = 10; // pixels that a finger may slip meanwhile
 
 // How high the rows are: a habit of the person, not a part of the search.
 const ROWS = "likewise-rows";
@@ -108,23 +109,31 @@ export const pictureKeys = ({ off, now, results, order, acts, ...ways }) => [
   { ...KEY.open, off: off || !acts.open, run: () => acts.open(now) },
 ];
 
-// A click opens; with ctrl or shift it selects.  A long press of a finger shows what can be done.
+// A click opens; with ctrl or shift it selects.  A finger that rests on one selects it, and shows what can be
+// done; while some are selected a tap selects too.
+let rested = false;
 export function pressing({ r, order, open }) {
   return {
     onClick: (event) => {
       const [shift, ctrl] = [event.shiftKey, event.ctrlKey || event.metaKey];
-      if (shift || ctrl) pick(r.item, order, { shift, ctrl });
+      const finger = event.pointerType && event.pointerType !== "mouse";
+      if (finger && rested) return; // it was lifted
+      if (shift || ctrl || (finger && selected.value.size)) pick(r.item, order, { shift, ctrl: !shift });
       else open?.(r);
     },
-    onPointerDown: (event) => {
-      if (event.pointerType === "mouse") return;
-      const picture = event.currentTarget;
-      const timer = setTimeout(() => {
-        picture.focus();
-        addEventListener("click", (late) => { late.preventDefault(); late.stopPropagation(); }, { capture: true, once: true });
-      }, LONG);
-      for (const end of ["pointerup", "pointercancel", "pointermove"]) picture.addEventListener(end, () => clearTimeout(timer), { once: true });
+    onPointerDown: ({ currentTarget: picture, pointerType, clientX, clientY }) => {
+      rested = false;
+      if (pointerType === "mouse") return;
+      const stop = new AbortController();
+      const timer = setTimeout(() => { rested = true; picture.focus(); pick(r.item, order, { ctrl: true }); }, LONG);
+      const end = (event) => {
+        if (event.type === "pointermove" && Math.hypot(event.clientX - clientX, event.clientY - clientY) < SLIP) return;
+        clearTimeout(timer);
+        stop.abort();
+      };
+      for (const name of ["pointerup", "pointercancel", "pointermove"]) picture.addEventListener(name, end, { signal: stop.signal });
     },
+    onContextMenu: (event) => { if (event.pointerType !== "mouse") event.preventDefault(); },
   };
 }
 

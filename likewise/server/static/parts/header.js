@@ -9,7 +9,7 @@ import { person, waiting } from "/static/lib/outbox.js";
 import { helpOpen } from "/static/lib/keys.js";
 import { plural } from "/static/lib/format.js";
 import { blank, fromParams } from "/static/lib/query.js";
-import { FocusedInput } from "/static/parts/focused.js";
+import { FocusedInput } from "/static/parts/dialog.js";
 import { SearchBox } from "/static/parts/search-box.js";
 
 const PLACES = [["Photos", "/", "pictures"], ["Map", "/", "map"], ["Find one", "/target"], ["Teach", "/teach"]];

@@ -1,11 +1,10 @@
 // What the map shows and how it is moved: by pointer, wheel, keys and buttons.
 import { Pages } from "/static/lib/map-pages.js";
 import { selected } from "/static/lib/selection.js";
-import { canvasPainter } from "/static/parts/map-canvas.js";
 
 const LARGEST = 120; // pixels along the side of a picture, at most
 const MARGIN = 12;
-const WIDEST = 2.2; // times that a map is drawn apart sideways, at most
+const [NARROWEST, WIDEST] = [0.7, 2.2]; // times that a map is drawn apart sideways
 const STILL = 250; // milliseconds without a move after which the list of what is in view is made
 const CLICK = 5; // pixels that a click may slip
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -18,6 +17,8 @@ export class MapView {
     this.density = data.density(getComputedStyle(host).getPropertyValue("--accent").trim());
     this.path = host.querySelector("polygon"); // the line of the lasso
     this.names = [...host.querySelectorAll(".map-names span")];
+    const [left, top, right, bottom] = data.box();
+    this.shape = (right - left) / (bottom - top);
     this.measure();
     this.view = this.read(at) || this.fitting();
     this.watching = new ResizeObserver(() => {
@@ -32,7 +33,6 @@ export class MapView {
     this.canvas = Object.assign(document.createElement("canvas"), { role: "img" });
     this.canvas.setAttribute("aria-label", `${data.count} photos, the similar near each other`);
     host.prepend(this.canvas);
-    this.painter = canvasPainter(this.canvas, this.pages);
     this.fit();
     this.redraw();
     this.settle();
@@ -44,13 +44,16 @@ export class MapView {
     const { width, height } = this.host.getBoundingClientRect();
     this.width = Math.max(50, width);
     this.height = Math.max(50, height);
-    // A map is square; drawn apart sideways it fills a box that is wider than high.
-    this.data.wide = Math.max(1, Math.min(WIDEST, (this.width - 2 * MARGIN) / (this.height - 2 * MARGIN)));
+    // Drawn apart sideways, or pushed together, what is there fills the box.
+    const box = (this.width - 2 * MARGIN) / (this.height - 2 * MARGIN);
+    this.data.wide = Math.max(NARROWEST, Math.min(WIDEST, box / this.shape));
     this.host.dataset.wide = this.data.wide;
   }
 
   fit() {
-    this.painter.resize(this.width, this.height, Math.min(2, devicePixelRatio || 1));
+    const ratio = Math.min(2, devicePixelRatio || 1);
+    Object.assign(this.canvas, { width: Math.round(this.width * ratio), height: Math.round(this.height * ratio) });
+    this.canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
   }
 
   redraw() {
@@ -63,12 +66,7 @@ export class MapView {
     const level = this.data.level(this.view.scale);
     const items = this.data.shown(this.box(), level);
     this.pages.want([...new Set(items.map(({ i }) => this.pages.pageOf(i)))].sort((a, b) => a - b));
-    const chosen = selected.value;
-    this.painter.draw({
-      view: this.view, wide: this.data.wide, width: this.width, height: this.height, items, density: this.density,
-      shade: Math.max(0, Math.min(0.55, (this.data.bits - level) * 0.14)),
-      picked: chosen.size ? (i) => chosen.has(this.data.ids[i]) : () => false,
-    });
+    this.pictures(items, Math.max(0, Math.min(0.55, (this.data.bits - level) * 0.14)));
     this.name();
     this.painted = (this.painted || 0) + 1;
     this.host.dataset.frames = this.painted;
@@ -78,6 +76,30 @@ export class MapView {
       this.told.first = true;
       this.host.dataset.pictures = "true";
       performance.mark("map: first picture");
+    }
+  }
+
+  // How dense it is there as a shade, and the pictures over it.
+  pictures(items, shade) {
+    const { view, width, height, pages } = this;
+    const context = this.canvas.getContext("2d");
+    const [paper, accent] = ["--line", "--accent"].map((name) => getComputedStyle(this.canvas).getPropertyValue(name));
+    const [left, top] = [width / 2 - view.x * view.scale, height / 2 - view.y * view.scale];
+    context.clearRect(0, 0, width, height);
+    context.globalAlpha = shade;
+    context.drawImage(this.density, left, top, view.scale * this.data.wide, view.scale);
+    context.globalAlpha = 1;
+    for (const { i, x, y, side } of items) {
+      const size = side * view.scale;
+      const at = [left + x * view.scale - size / 2, top + y * view.scale - size / 2];
+      const bitmap = pages.get(pages.pageOf(i));
+      if (selected.value.has(this.data.ids[i])) {
+        context.fillStyle = accent;
+        context.fillRect(at[0] - 3, at[1] - 3, size + 6, size + 6);
+      }
+      context.fillStyle = paper;
+      if (bitmap) context.drawImage(bitmap, ...pages.corner(i), pages.about.tile, pages.about.tile, ...at, size, size);
+      else context.fillRect(...at, size, size);
     }
   }
 

@@ -1,9 +1,11 @@
 // One field for everything: photos as pills in it, words beside them; a photo is chosen, dropped or pasted.
-import { html, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { signal, useSignal } from "/static/lib/signal.js";
+import { ask } from "/static/lib/api.js";
+import { status } from "/static/lib/news.js";
 import { go } from "/static/lib/router.js";
 import { blank, toParams } from "/static/lib/query.js";
 import { searchByFile } from "/static/lib/upload.js";
-import { useWords } from "/static/lib/tag-words.js";
 import { useThumbnail } from "/static/parts/thumbnail.js";
 import { view } from "/static/parts/viewer.js";
 
@@ -56,4 +58,24 @@ function Example({ e, turn, drop }) {
       aria-label=${`${kind} is ${wanted ? "wanted; make it unwanted" : "unwanted; make it wanted"}`}>${wanted ? "+" : "−"}</button>
     <button type="button" onClick=${drop} title="Take it out" aria-label=${`Take ${kind} out of the search`}>×</button>
   </li>`;
+}
+
+// A word or two that this collection knows, for the field to suggest: some of its commonest tags.
+const ASKED = 12;
+const words = signal("");
+let asked = "";
+
+function useWords() {
+  const at = useSignal(status);
+  const now = at?.findable > 0 ? `${at.server} ${at.generation}` : "";
+  useEffect(() => {
+    if (!now || asked === now) return;
+    asked = now;
+    ask(`/tags?limit=${ASKED}`, (tags) => {
+      const short = tags.map(({ tag }) => tag).filter((tag) => tag.length < 20);
+      const at = [0, Math.floor(short.length / 2)];
+      words.value = [...new Set(at.map((nth) => short[nth]))].filter(Boolean).join(", ");
+    }, () => { asked = ""; });
+  }, [now]);
+  return useSignal(words);
 }

@@ -6,7 +6,7 @@ import { count, plural } from "/static/lib/format.js";
 import { KEY, useKeys } from "/static/lib/keys.js";
 import { selectAll, selectNone, selected } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
-import { FocusedInput } from "/static/parts/focused.js";
+import { FocusedInput } from "/static/parts/dialog.js";
 
 const MOST = 10000; // photos that the server tags or exports at a time
 

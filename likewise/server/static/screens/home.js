@@ -42,12 +42,9 @@ export function Home({ params }) {
   useShelf(mapped ? null : { items });
   const selectable = useMemo(() => (mapped && onMap ? Array.from(onMap.ids, (item) => ({ item })) : items), [mapped, onMap, items]);
   return html`<section class="home">
-    <h1 class=${mapped ? "sr-only" : ""}>Your photos</h1>
-    ${!mapped && html`<p class="soft hint">Type words above, drop a photo anywhere, or press Similar on one below. Then mark results
-      ✓ or ✗: the search gets better at once.</p>`}
+    <div class="strip"><h1 class=${mapped ? "sr-only" : ""}>Your photos</h1><span class="gap"></span>${at && html`<${Health} at=${at} coming=${coming} />`}</div>
     ${!coming && !mapped && html`<${Searches} />`}
     ${busy && html`<div class="working"><b>${title(busy)}</b> <${Progress} job=${busy} />${busy.message && html`<p class="soft">${busy.message}</p>`}</div>`}
-    ${at && html`<${Health} at=${at} coming=${coming} />`}
     ${mapped && CollectionMap
       ? html`<${CollectionMap} acts=${acts} at=${params.get("at")} moved=${moved} known=${setOnMap}>${stand}<//>`
       : stand}

@@ -13,7 +13,7 @@ import { Compare } from "/static/parts/compare.js";
 import { Dialog } from "/static/parts/dialog.js";
 import { Learn } from "/static/parts/learn.js";
 import { Bars, Curves, Differences, Heat, Numbers } from "/static/parts/plots.js";
-import { useModels } from "/static/lib/models.js";
+import { useModels } from "/static/parts/answers.js";
 
 const post = (path, body) => call(path, { body: { person: person.value, ...body }, key: newKey() });
 

@@ -1,11 +1,13 @@
 // Results: what was found, best first; every mark acts at once, shows, and can be taken back.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
-import { call } from "/static/lib/api.js";
+import { useSignal } from "/static/lib/signal.js";
+import { ask, call } from "/static/lib/api.js";
 import { useModule } from "/static/lib/modules.js";
-import { plural } from "/static/lib/format.js";
+import { count, plural } from "/static/lib/format.js";
 import { KEY, useKeys } from "/static/lib/keys.js";
+import { ticks } from "/static/lib/news.js";
 import { click, judge as send, takeBack, undoLast } from "/static/lib/outbox.js";
-import { asked, canJudge, filtersOf, fromParams, isEmpty, likeItem, markOf, toParams, withExample } from "/static/lib/query.js";
+import { asked, blank, canJudge, filtersOf, fromParams, isEmpty, likeItem, markOf, toParams, withExample } from "/static/lib/query.js";
 import { Link, go } from "/static/lib/router.js";
 import { selectNone } from "/static/lib/selection.js";
 import { complain, say } from "/static/lib/toasts.js";
@@ -13,7 +15,6 @@ import { useAnswer } from "/static/parts/answers.js";
 import { Feedback, news, said } from "/static/parts/feedback.js";
 import { Filters } from "/static/parts/filters.js";
 import { Grid } from "/static/parts/grid.js";
-import { Near } from "/static/parts/near.js";
 import { Offers } from "/static/parts/offers.js";
 import { SelectionBar } from "/static/parts/selection-bar.js";
 import { known } from "/static/parts/thumbnail.js";
@@ -28,19 +29,20 @@ const SORTED = () => import("/static/parts/sorted.js");
 
 export function Results({ params }) {
   const query = fromParams(params);
-  const main = useAnswer(query, query.model);
+  const whole = query.order in ORDERS ? { ...query, k: MOST } : query; // put in order is all of it, however much is shown
+  const main = useAnswer(whole, query.model);
   const marks = useMarks(query, main);
-  const before = useAnswer(query, query.model, marks.feedback.length > 0, true);
+  const before = useAnswer(whole, query.model, marks.feedback.length > 0, true);
   const [held, setHeld] = useState(false);
   const holding = held && !!before.answer;
   const alone = ["plain", "before"].includes(query.compare); // as if nothing had been said
-  const other = useAnswer(query, query.compare === "before" ? query.model : query.compare, !!query.compare, alone);
+  const other = useAnswer(whole, query.compare === "before" ? query.model : query.compare, !!query.compare, alone);
   const [unfolded, unfold] = useCopies();
   const [filtering, setFiltering] = useState(false);
   const change = (next, options) => go("/results", toParams(next), options);
 
   const ranked = marks.shown(main.answer?.results || []);
-  const list = inOrder(holding ? before.answer.results : ranked, query.order).flatMap((r) => [r, ...(unfolded.get(r.item) || [])]);
+  const list = inOrder(holding ? before.answer.results : ranked, query.order).slice(0, query.k).flatMap((r) => [r, ...(unfolded.get(r.item) || [])]);
   const rest = useRest(list);
   const placeOf = ({ item }) => (main.answer?.results || []).findIndex((r) => r.item === item) + 1;
   const can = canJudge(query);
@@ -83,7 +85,7 @@ export function Results({ params }) {
         changed=${before.answer && !main.loading && news(ranked, before.answer.results)} hold=${setHeld} />
       <${Offers} query=${query} offers=${main.answer?.offers} change=${change} refresh=${main.refresh} />
       <span class="gap"></span>
-      <span class="soft" role="status">${!main.answer ? (main.loading ? "Searching …" : "") : asksFor(query, all)}</span>
+      <span class="soft" role="status">${!main.answer ? (main.loading ? "Searching …" : "") : asksFor(whole, all)}</span>
       <button class="pill" onClick=${() => setFiltering(true)}>Filters${filtersOf(query) > 0 ? ` · ${filtersOf(query)}` : ""}</button>
       <button class="pill" aria-pressed=${query.details ? "true" : "false"} onClick=${() => change({ ...query, details: !query.details }, { replace: true })}>Details</button>
     </div>
@@ -189,7 +191,7 @@ const inOrder = (results, order) => (ORDERS[order] ? [...results].sort(ORDERS[or
 
 function asksFor(query, all) {
   const by = query.examples.length && query.text ? "by photo and words · " : "";
-  return `${by}${all < query.k ? plural(all, "photo") : `the first ${all}`}`;
+  return `${by}${all < query.k ? plural(all, "photo") : query.order ? `the best ${count(all)}` : `the first ${count(all)}`}`;
 }
 
 // Endless: more come when the end comes near; the button is for those who come by keys.
@@ -240,4 +242,18 @@ function Nothing({ query }) {
     <p>${filtersOf(query)
       ? "Take a filter away, or use other words."
       : "Use fewer or other words, or search by a photo: drop one anywhere on this page."}</p></div>`;
+}
+
+// What else was asked, or is a tag, for alike photos.
+function Near({ text }) {
+  const [found, setFound] = useState([]);
+  const changed = useSignal(ticks.model);
+  useEffect(() => {
+    setFound([]);
+    if (!text) return undefined;
+    return ask(`/suggest?${new URLSearchParams({ text, k: 6 })}`, setFound);
+  }, [text, changed]);
+  if (!found.length) return null;
+  return html`<p class="near soft">Near this: ${found.map((s, at) => html`${at > 0 && " · "}<${Link} key=${s.text}
+    to="/results" params=${toParams({ ...blank, text: s.text })}>${s.text}<//>`)}</p>`;
 }

@@ -1,15 +1,14 @@
 // Teach: one photo, others beside it one by one, a key a mark.
 import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { ask, call } from "/static/lib/api.js";
-import { plural } from "/static/lib/format.js";
+import { ask, call, useAsk } from "/static/lib/api.js";
+import { ago, count, plural } from "/static/lib/format.js";
 import { KEY, arrows, useKeys } from "/static/lib/keys.js";
 import { ticks } from "/static/lib/news.js";
-import { judge as send, undoLast } from "/static/lib/outbox.js";
+import { judge as send, undo, undoLast } from "/static/lib/outbox.js";
 import { asked, likeItem } from "/static/lib/query.js";
 import { Link, go, staying } from "/static/lib/router.js";
 import { complain } from "/static/lib/toasts.js";
-import { History } from "/static/parts/history.js";
 import { Learn } from "/static/parts/learn.js";
 import { useThumbnail } from "/static/parts/thumbnail.js";
 import { useShelf, view } from "/static/parts/viewer.js";
@@ -119,4 +118,35 @@ function Labelling({ item, next }) {
           aria-current=${place === at ? "true" : null}><img src=${r.thumbnail} alt="" loading="lazy" /></button></li>`;
     })}</ol>
   </div>`;
+}
+
+// Your feedback: the latest of it, each with its undo.
+function History() {
+  const [page, setPage] = useState({ records: [], next: null, counting: 0 });
+  const changed = useSignal(ticks.judgements);
+  const asking = useAsk();
+  const load = (cursor, before) =>
+    asking(`/judgements?limit=20&cursor=${cursor}`, (found) => setPage({ ...found, records: [...before, ...found.records] }));
+  useEffect(() => { load(0, []); }, [changed]);
+  if (!page.records.length) return null;
+  return html`<details class="history"><summary>Your feedback (${count(page.counting)})</summary>
+    <ul>${page.records.map((r) => html`<${Said} key=${r.id} r=${r} />`)}</ul>
+    ${page.next && html`<button onClick=${() => load(page.next, page.records)}>Older ones</button>`}</details>`;
+}
+
+const VERBS = { click: "opened for", ordering: "put in order for" };
+
+function Said({ r }) {
+  const verb = VERBS[r.kind] || (r.value > 0 ? "right for" : "wrong for");
+  return html`<li>
+    ${r.items.slice(0, 5).map((item) => html`<${Small} key=${item} item=${item} />`)}
+    <span class=${r.kind === "label" ? (r.value > 0 ? "right" : "wrong") : ""}>${verb}</span>
+    ${r.query.text ? html`<q>${r.query.text}</q>` : html`<${Small} item=${r.query.item} upload=${r.query.upload} />`}
+    <span class="soft">${r.person || "somebody"}, ${ago(r.time)}</span>
+    <button onClick=${() => undo(r.id).catch(complain)}>Undo</button></li>`;
+}
+
+function Small({ item, upload }) {
+  const src = useThumbnail({ item, upload });
+  return src ? html`<img src=${src} alt=${item ? `picture ${item}` : "an uploaded picture"} />` : null;
 }
