@@ -461,11 +461,11 @@ class RemoteIndex(ProbedIndex):
 
         answers = self._ask(lambda: [ask(vector) for vector in vectors], len(vectors))
         for q, (ids, found) in enumerate(answers):
-            places[q] = self._rows_of(ids, k)
+            places[q] = self._rows_there(ids, k)
             scores[q] = found
         return places, scores
 
-    def _rows_of(self, ids: IdArray, k: int) -> IdArray:
+    def _rows_there(self, ids: IdArray, k: int) -> IdArray:
         """Rows of ids that the server gave: ``k`` that are known here."""
         at = np.minimum(np.searchsorted(self._rising_ids, ids), max(len(self) - 1, 0))
         if len(ids) != k or not (self._rising_ids[at] == ids).all():
@@ -478,7 +478,7 @@ class RemoteIndex(ProbedIndex):
 
     def _first(self, k: int, rows: Any) -> IdArray:
         if isinstance(rows, Where):
-            return self._rows_of(self._ask(lambda: self._smallest(k, rows)), k)
+            return self._rows_there(self._ask(lambda: self._smallest(k, rows)), k)
         return super()._first(k, rows)
 
     # -- how many probes ----------------------------------------------------------
