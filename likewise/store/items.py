@@ -24,6 +24,8 @@ from likewise.store.paths import as_file, as_key, printable
 from likewise.types import BadInput, IdArray, NotFound
 
 _CHUNK = 20_000
+NO_FILE = -1
+"""The time of an item that own vectors named and that no file belongs to: no scan misses it."""
 
 
 class Seen(NamedTuple):
@@ -126,7 +128,7 @@ class Items:
                 changed.append(Seen(*file))
             else:
                 unchanged += 1
-        missing = {row[0]: row[1:3] for row in known.values() if not row[3]}
+        missing = {row[0]: row[1:3] for row in known.values() if not row[3] and row[2] != NO_FILE}
         facts = {(file.size, file.mtime_ns) for file in new}
         moved = frozenset(item for item, fact in missing.items() if fact in facts)
         ids = np.array(sorted(missing), dtype=np.int64)
@@ -257,6 +259,24 @@ class Items:
         """Paths by id; unknown ids are left out."""
         with self._catalogue.reading() as db:
             return dict(db.execute(f"SELECT id, path FROM items WHERE id {AMONG}", (id_list(ids),)))
+
+    def present_paths(self) -> list[bytes]:
+        """Paths of all items that a file belongs to and that can be read, in order."""
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT path FROM items AS i LEFT JOIN contents AS c ON c.id = i.content "
+                "WHERE removed IS NULL AND i.problem = '' AND COALESCE(c.problem, '') = '' "
+                "AND mtime_ns <> ? ORDER BY path",
+                (NO_FILE,),
+            )
+            return [row[0] for row in rows]
+
+    def contents_of(self, paths: Sequence[bytes]) -> dict[bytes, int | None]:
+        """The content of each item by path; unknown paths are left out."""
+        marks = ",".join("?" * len(paths))
+        sql = f"SELECT path, content FROM items WHERE path IN ({marks})"
+        with self._catalogue.reading() as db:
+            return dict(db.execute(sql, paths))
 
     def by_content(self, sha256: Sequence[bytes]) -> dict[bytes, list[int]]:
         """Items (removed ones too) that hold these contents: how a scan recognises a rename."""
