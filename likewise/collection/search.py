@@ -228,6 +228,8 @@ class Search:
 
     def _offers(self, asked: Understood, options: Options, hits: Hits) -> tuple[Offer, ...]:
         """Earlier teaching near this query; words are where their first results are."""
+        if not options.use and self._teaching.taught.is_empty():
+            return ()
         query, view, offers = asked.query, asked.view, self._teaching.offers
         if query.line != LOOK or not view.space:
             return offers.used(query.line, options.use)

@@ -223,16 +223,14 @@ class Items:
 
     def _one(self, column: str, value: int | bytes) -> Item | None:
         """An item by number or path; within one read, by both once it was found by one."""
-        ask = self._catalogue.once
 
         def read(db: sqlite3.Connection) -> Item | None:
             row = db.execute(f"{_ITEM} WHERE i.{column} = ?", (value,)).fetchone()
             return Item(*row) if row else None
 
-        with self._catalogue.reading():
-            found = ask(value, read)
-            if found is not None:
-                ask(found.path, lambda db: found)
+        found = self._catalogue.once(value, read)
+        if column == "id" and found is not None:
+            self._catalogue.once(found.path, lambda db: found)
         return found
 
     def many(self, ids: Iterable[int]) -> list[Item]:
@@ -258,7 +256,13 @@ class Items:
     def paths(self, ids: Iterable[int]) -> dict[int, bytes]:
         """Paths by id; unknown ids are left out."""
         with self._catalogue.reading() as db:
-            return dict(db.execute(f"SELECT id, path FROM items WHERE id {AMONG}", (id_list(ids),)))
+            wanted = list(ids)
+            if len(wanted) <= 100:
+                marks = ",".join("?" * len(wanted))
+                sql = f"SELECT id, path FROM items WHERE id IN ({marks})"
+                return dict(db.execute(sql, [int(i) for i in wanted]))
+            sql = f"SELECT id, path FROM items WHERE id {AMONG}"
+            return dict(db.execute(sql, (id_list(wanted),)))
 
     def present_paths(self) -> list[bytes]:
         """Paths of all items that a file belongs to and that can be read, in order."""
