@@ -278,12 +278,16 @@ class Collection:
             Fields of :class:`~likewise.collection.Options`: ``k``, ``filter``, ``model``,
             ``marks``, ``use``, ``pin``, ``fold``, ``compact``, ``check``.
         """
-        with self._search.one_state(line):
+        with self.one_state(line):
             query = self.query(
                 pictures, text, without=without, weights=weights, crop=crop, vector=vector,
                 line=line,
             )  # fmt: skip
             return self.ask(query, Options.of(**options))
+
+    def one_state(self, line: str = LOOK) -> contextlib.AbstractContextManager[None]:
+        """All reads of the block see one state, the one that this line's view is of."""
+        return self._search.one_state(line)
 
     def ask(self, query: Query, options: Options | None = None, **given: Any) -> Answer:
         """Answer a query that :meth:`query` made; options as one value or by name."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
@@ -184,10 +184,10 @@ class Options:
     @classmethod
     def of(cls, **given: Any) -> Options:
         """Options by name; None for a filter means none."""
-        known = [f.name for f in fields(cls)]
         for name in given:
-            if name not in known:
-                raise BadInput(f"A search has no option {name!r}; it has {', '.join(known)}.")
+            if name not in cls.__dataclass_fields__:
+                known = ", ".join(cls.__dataclass_fields__)
+                raise BadInput(f"A search has no option {name!r}; it has {known}.")
         if given.get("filter") is None:
             given.pop("filter", None)
         if "use" in given:

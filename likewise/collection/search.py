@@ -245,10 +245,13 @@ class Search:
 
     def _offers(self, asked: Understood, options: Options, hits: Hits) -> tuple[Offer, ...]:
         """Earlier teaching near this query; words are where their first results are."""
+        if not options.use and self._teaching.taught.is_empty():
+            return ()
         query, view, offers = asked.query, asked.view.bare, self._teaching.offers
         if query.line != LOOK or not view.space:
             return offers.used(query.line, options.use)
-        rows = [row * weight for row, weight in asked.rows]
+        own = asked.rows if view is asked.view else _rows(query, view)
+        rows = [row * weight for row, weight in own]
         if not rows:
             first = [item for item in hits.ids[:SHOWN].tolist() if view.holds(item)]
             rows = list(view.rows(first)) if first else []

@@ -1,82 +1,108 @@
 """Own vectors: a collection described by numbers that were made elsewhere.
 
-A Parquet file has the columns ``file`` (or ``path``) and ``vector``.  A ``.npy`` matrix has one
-row for each item, in the order of their paths.
+A Parquet file has the columns ``file`` (or ``path``) and ``vector``.  In a folder without pictures
+it names the items itself, and no file is read.  A ``.npy`` matrix has one row for each item, in the
+order of their paths.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.filters import Filter
-from likewise.store import Store, as_key
+from likewise.store import NO_FILE, Seen, Store, as_key
 from likewise.types import BadInput, DataProblem, FloatArray, NotFound, as_matrix
 
 BLOCK = "own"
 """Name of the block that own vectors are kept under."""
+BATCH = 8_192
+"""Rows that are in memory, and committed, at a time."""
+
+Rows = tuple[list[bytes], FloatArray]
 
 
 def add_vectors(store: Store, path: Path) -> int:
     """Read own vectors and give them to the items they name; gives how many contents got one."""
-    ids = store.items.matching(Filter())
-    present = sorted(
-        (i for i in store.items.many(ids.tolist()) if i.state != "problem"), key=lambda i: i.path
-    )
-    names, matrix = _read(path, [i.path for i in present])
-    content = {i.path: i.content for i in present}
-    unknown = [name for name in names if name not in content]
-    if unknown:
-        shown = unknown[0].decode("utf-8", "replace")
-        raise BadInput(
-            f"{path.name} names {shown!r}, which is not an item here; nothing was added."
-        )
-    chosen: dict[int, int] = {}
-    for row, name in enumerate(names):
-        number = content[name]
-        if number is not None:
-            chosen[number] = row
-    if chosen:
-        store.segments.append(list(chosen), {BLOCK: matrix[list(chosen.values())]})
-    return len(chosen)
-
-
-def _read(path: Path, paths: list[bytes]) -> tuple[list[bytes], FloatArray]:
     if not path.is_file():
         raise NotFound(f"There is no file {path}.")
-    ending = path.suffix.lower()
+    paths = store.items.present_paths()
     try:
-        if ending == ".npy":
-            matrix = as_matrix(np.load(path, allow_pickle=False), name="own vectors")
-            if len(matrix) != len(paths):
+        has_pictures, known = bool(paths), set(paths)
+        for names, _ in _batches(path, paths):  # all of it, before anything is added
+            unknown = next((name for name in names if name not in known), None)
+            if has_pictures and unknown is not None:
                 raise BadInput(
-                    f"{path.name} has {len(matrix)} rows for {len(paths)} pictures; give one row a "
-                    "picture in the order of their paths, or a Parquet file that names them."
+                    f"{path.name} names {unknown.decode('utf-8', 'replace')!r}, which is not an "
+                    "item here; nothing was added."
                 )
-            return paths, matrix
-        if ending == ".parquet":
-            return _read_parquet(path)
+        return sum(_add(store, *rows) for rows in _batches(path, paths))
     except (OSError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
         raise DataProblem(f"{path.name} cannot be read: {error}.") from None
-    raise BadInput(f"Own vectors come as .npy or Parquet, not {path.name}.")
 
 
-def _read_parquet(path: Path) -> tuple[list[bytes], FloatArray]:
+def _add(store: Store, names: list[bytes], matrix: FloatArray) -> int:
+    with store.transaction():
+        content = store.items.contents_of(names)
+        missing = [name for name in dict.fromkeys(names) if name not in content]
+        store.items.see(
+            [Seen(n, 0, NO_FILE, hashlib.sha256(b"named only\0" + n).digest()) for n in missing]
+        )
+        content = store.items.contents_of(names)
+        chosen = {content[n]: row for row, n in enumerate(names) if content.get(n)}
+        if chosen:
+            store.segments.append(list(chosen), {BLOCK: matrix[list(chosen.values())]})
+    return len(chosen)
+
+
+def _batches(path: Path, paths: list[bytes]) -> Iterator[Rows]:
+    """Names and vectors, some at a time."""
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        yield from _parquet(path)
+        return
+    if ending != ".npy":
+        raise BadInput(f"Own vectors come as .npy or Parquet, not {path.name}.")
+    matrix = np.load(path, allow_pickle=False, mmap_mode="r")
+    if matrix.ndim != 2 or len(matrix) != len(paths):
+        raise BadInput(
+            f"{path.name} has {len(matrix)} rows for {len(paths)} pictures; give one row a "
+            "picture in the order of their paths, or a Parquet file that names them."
+        )
+    for start in range(0, len(paths), BATCH):
+        part = slice(start, start + BATCH)
+        yield paths[part], as_matrix(matrix[part], name="own vectors")
+
+
+def _parquet(path: Path) -> Iterator[Rows]:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     try:
-        columns: dict[str, Any] = parquet.read_table(path).to_pydict()
+        with parquet.ParquetFile(path) as file:
+            columns = file.schema_arrow.names
+            name = next((c for c in ("file", "path", "name") if c in columns), None)
+            if name is None or "vector" not in columns:
+                raise BadInput(f"{path.name} needs the columns file and vector.")
+            dim = None
+            for batch in file.iter_batches(BATCH, columns=[name, "vector"]):
+                matrix = _matrix(path, batch.column("vector"), dim)
+                dim = matrix.shape[1]
+                yield [as_key(str(n)) for n in batch.column(name).to_pylist()], matrix
     except pa.ArrowException as error:
         raise DataProblem(f"{path.name} is no Parquet file that can be read: {error}.") from None
-    name = next((c for c in ("file", "path", "name") if c in columns), None)
-    if name is None or "vector" not in columns:
-        raise BadInput(f"{path.name} needs the columns file and vector.")
-    if len({len(v) for v in columns["vector"]}) > 1:
+
+
+def _matrix(path: Path, vectors: Any, dim: int | None) -> FloatArray:
+    """A column of lists as a matrix, without a Python object for each number."""
+    numbers = vectors.flatten().to_numpy(zero_copy_only=False)
+    width = len(numbers) // max(len(vectors), 1)
+    lengths = np.unique(np.asarray(vectors.value_lengths())) if len(vectors) else []
+    if len(lengths) > 1 or (dim is not None and width != dim) or vectors.null_count:
         raise BadInput(f"The vectors of {path.name} have different lengths.")
-    matrix = as_matrix(np.array(columns["vector"], dtype=np.float32), name="own vectors")
-    return [as_key(str(n)) for n in columns[name]], matrix
+    return as_matrix(numbers.reshape(len(vectors), width).astype(np.float32), name="own vectors")

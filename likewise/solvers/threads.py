@@ -6,6 +6,7 @@ handing the work out takes longer than doing it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,11 +24,29 @@ def one_blas_thread() -> Iterator[None]:
     Whoever enters while another is inside changes nothing: the first one sets the number of
     threads back, to what it was before.
     """
+    with _at_most(1):
+        yield
+
+
+@contextmanager
+def free_blas_threads() -> Iterator[None]:
+    """BLAS takes the cores that others leave free, for one long product.
+
+    On a busy machine its threads wait for each other by turning in a loop: six times the work.
+    """
+    cores = os.cpu_count() or 1
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    with _at_most(max(1, round(cores - busy))):
+        yield
+
+
+@contextmanager
+def _at_most(threads: int) -> Iterator[None]:
     if not _held.acquire(blocking=False):
         yield
         return
     try:
-        with _controller().limit(limits=1, user_api="blas"):
+        with _controller().limit(limits=threads, user_api="blas"):
             yield
     finally:
         _held.release()

@@ -7,7 +7,7 @@ from likewise.store.doctor import Fact, doctor
 from likewise.store.filters import STATES
 from likewise.store.forget import Forgotten
 from likewise.store.generations import Generation
-from likewise.store.items import Comparison, Item, Seen
+from likewise.store.items import NO_FILE, Comparison, Item, Seen
 from likewise.store.jobs import Job
 from likewise.store.judgement_log import Record, Said, query_name
 from likewise.store.looks import Drawn
@@ -19,6 +19,7 @@ from likewise.store.texts import Described, Text
 from likewise.store.verify import Finding, verify
 
 __all__ = [
+    "NO_FILE",
     "STATES",
     "Activation",
     "Check",

@@ -29,6 +29,18 @@ NAME = "catalogue.sqlite"
 _WAIT_MS = 10_000
 
 
+_forks = 0
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which knows no fork
+    os.register_at_fork(after_in_child=_forked)
+
+
 def id_list(ids: Iterable[Any]) -> str:
     """Ids as a JSON array, for ``IN (SELECT value FROM json_each(?))``."""
     plain = ids.tolist() if isinstance(ids, np.ndarray) else ids
@@ -44,7 +56,7 @@ class Catalogue:
 
     def __init__(self, folder: Path, *, write: bool) -> None:
         self.folder, self.path, self.writable = folder, folder / NAME, write
-        self._pid = os.getpid()
+        self._born = _forks
         self._idle: list[sqlite3.Connection] = []
         self._here = threading.local()
         self._pool_lock, self._write_lock = threading.Lock(), threading.RLock()
@@ -162,7 +174,7 @@ class Catalogue:
         db.close()
 
     def _current(self) -> sqlite3.Connection | None:
-        if os.getpid() != self._pid:
+        if self._born != _forks:
             raise BadInput(
                 "This collection was opened by the parent process; open it again in this one."
             )
@@ -228,13 +240,14 @@ class Catalogue:
 
     def once(self, name: Any, ask: Callable[[sqlite3.Connection], T]) -> T:
         """What the catalogue says, asked once by this name in a block of :meth:`reading`."""
-        with self.reading() as db:
-            known: dict[Any, T] | None = getattr(self._here, "known", None)
-            if known is None:  # a transaction: what it reads may change
-                return ask(db)
-            if name not in known:
-                known[name] = ask(db)
+        known: dict[Any, T] | None = getattr(self._here, "known", None)
+        if known is not None and name in known:
             return known[name]
+        with self.reading() as db:
+            found = ask(db)
+            if known is not None:  # else a transaction, or a read of its own
+                known[name] = found
+        return found
 
     def after_commit(self, action: Callable[[], None]) -> None:
         """Do something once the current transaction is on the disk."""
@@ -275,6 +288,6 @@ class Catalogue:
             idle, self._idle = self._idle, []
         for db in idle:
             db.close()
-        if self._writer is not None and os.getpid() == self._pid:
+        if self._writer is not None and self._born == _forks:
             self._writer.close()
         self._writer = None

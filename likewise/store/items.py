@@ -25,6 +25,8 @@ from likewise.store.paths import as_file, as_key, printable
 from likewise.types import BadInput, IdArray, NotFound
 
 _CHUNK = 20_000
+NO_FILE = -1
+"""The time of an item that own vectors named and that no file belongs to: no scan misses it."""
 
 
 class Seen(NamedTuple):
@@ -127,7 +129,7 @@ class Items:
                 changed.append(Seen(*file))
             else:
                 unchanged += 1
-        missing = {row[0]: row[1:3] for row in known.values() if not row[3]}
+        missing = {row[0]: row[1:3] for row in known.values() if not row[3] and row[2] != NO_FILE}
         facts = {(file.size, file.mtime_ns) for file in new}
         moved = frozenset(item for item, fact in missing.items() if fact in facts)
         ids = np.array(sorted(missing), dtype=np.int64)
@@ -222,16 +224,14 @@ class Items:
 
     def _one(self, column: str, value: int | bytes) -> Item | None:
         """An item by number or path; within one read, by both once it was found by one."""
-        ask = self._catalogue.once
 
         def read(db: sqlite3.Connection) -> Item | None:
             row = db.execute(f"{_ITEM} WHERE i.{column} = ?", (value,)).fetchone()
             return Item(*row) if row else None
 
-        with self._catalogue.reading():
-            found = ask(value, read)
-            if found is not None:
-                ask(found.path, lambda db: found)
+        found = self._catalogue.once(value, read)
+        if column == "id" and found is not None:
+            self._catalogue.once(found.path, lambda db: found)
         return found
 
     def many(self, ids: Iterable[int]) -> list[Item]:
@@ -257,7 +257,31 @@ class Items:
     def paths(self, ids: Iterable[int]) -> dict[int, bytes]:
         """Paths by id; unknown ids are left out."""
         with self._catalogue.reading() as db:
-            return dict(db.execute(f"SELECT id, path FROM items WHERE id {AMONG}", (id_list(ids),)))
+            wanted = list(ids)
+            if len(wanted) <= 100:
+                marks = ",".join("?" * len(wanted))
+                sql = f"SELECT id, path FROM items WHERE id IN ({marks})"
+                return dict(db.execute(sql, [int(i) for i in wanted]))
+            sql = f"SELECT id, path FROM items WHERE id {AMONG}"
+            return dict(db.execute(sql, (id_list(wanted),)))
+
+    def present_paths(self) -> list[bytes]:
+        """Paths of all items that a file belongs to and that can be read, in order."""
+        with self._catalogue.reading() as db:
+            rows = db.execute(
+                "SELECT path FROM items AS i LEFT JOIN contents AS c ON c.id = i.content "
+                "WHERE removed IS NULL AND i.problem = '' AND COALESCE(c.problem, '') = '' "
+                "AND mtime_ns <> ? ORDER BY path",
+                (NO_FILE,),
+            )
+            return [row[0] for row in rows]
+
+    def contents_of(self, paths: Sequence[bytes]) -> dict[bytes, int | None]:
+        """The content of each item by path; unknown paths are left out."""
+        marks = ",".join("?" * len(paths))
+        sql = f"SELECT path, content FROM items WHERE path IN ({marks})"
+        with self._catalogue.reading() as db:
+            return dict(db.execute(sql, paths))
 
     def by_content(self, sha256: Sequence[bytes]) -> dict[bytes, list[int]]:
         """Items (removed ones too) that hold these contents: how a scan recognises a rename."""
@@ -291,11 +315,11 @@ class Items:
         """Ids of the items that a filter lets through, in order."""
         return self._columns.matching(wanted)
 
-    def page(self, wanted: Filter, limit: int, after: int = 0) -> list[Item]:
+    def page(self, wanted: Filter, limit: int | None = None, after: int = 0) -> list[Item]:
         """Items that a filter lets through, by id, those after an id: no more is read."""
         ids = self.matching(wanted)
-        start = int(np.searchsorted(ids, after, side="right"))
-        return self.many(ids[start : start + limit].tolist())
+        rest = ids[np.searchsorted(ids, after, side="right") :]
+        return self.many(rest[:limit].tolist())
 
     def count(self, wanted: Filter) -> int:
         """How many items a filter lets through."""
@@ -323,7 +347,7 @@ class Items:
             ).fetchall()
         return [Item(*row) for row in rows]
 
-    def problems(self, limit: int = -1, after: int = 0) -> list[Item]:
+    def problems(self, limit: int | None = None, after: int = 0) -> list[Item]:
         """Items in state problem with their reasons, by id, those after an id."""
         return self.page(Filter(states=("problem",)), limit, after)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks import after_a_mark, cold, ingest, words
+import pytest
+
+from benchmarks import after_a_mark, feel, ingest, words
 from experiments.report import Report
 
 
@@ -20,11 +22,31 @@ def test_ingest(tmp_path):
     assert {"read", "hash", "decode", "thumbnail", "features"} <= stages
 
 
-def test_cold():
-    report = Report("cold", quick=True)
-    cold.main(report)
-    assert report.rows[0]["ratio"] > 0
-    assert report.rows[1]["p50_ms"] > 0
+def test_feel():
+    report = Report("feel", quick=True)
+    feel.main(report)
+    told = {row["what"]: row for row in report.rows}
+    assert set(feel.GOALS) - set(told) == {"growth, neighbours", "growth, duplicates"}
+    assert told["statements"]["ratio"] <= feel.GOALS["statements"]
+    assert told["lost pairs of duplicates"]["ratio"] == 0
+    feel.growth(report, {"neighbours": {100: 1.0, 10_000: 100.0}})
+    assert report.rows[-1]["ratio"] == pytest.approx(1.0)
+
+
+# These stand above their goals, as docs/operations.md says, and are held where they are.
+MISSED = {"Python call": 10.0, "HTTP": 6.0, "index, plain query": 3.0}
+
+
+@pytest.mark.slow
+def test_nothing_a_person_feels_takes_twice_its_goal():
+    report = Report("feel", settings={"items": [10_000, 100_000]})
+    feel.main(report)
+    slow = [
+        row
+        for row in report.rows
+        if row["goal"] and row["ratio"] > 2 * MISSED.get(row["what"], row["goal"])
+    ]
+    assert not slow
 
 
 def test_after_a_mark():

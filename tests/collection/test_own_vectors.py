@@ -50,6 +50,26 @@ def test_own_vectors_rank(pictures, tmp_path, kind):
         assert collection.search(5, k=11).ids.tolist() == nearest(4)
 
 
+def test_a_parquet_names_items_where_there_are_no_pictures(tmp_path):
+    """No file is read, a later scan misses none of them, and more can be added."""
+    (tmp_path / "empty").mkdir()
+    names = [f"shop/{i:02d}" for i in range(12)]
+    for count in (9, 12):
+        table = pa.table({"file": names[:count], "vector": list(VECTORS[:count])})
+        parquet.write_table(table, tmp_path / f"{count}.parquet")
+    with likewise.open(tmp_path / "empty", create=True) as collection:
+        collection.index(vectors=tmp_path / "9.parquet", processes=1)
+        assert len(collection) == 9
+        collection.index(vectors=tmp_path / "12.parquet", processes=1)
+        assert len(collection) == 12
+        assert collection.item("shop/03").id == 4
+        assert collection.search(1, k=11).paths[0] in names
+        collection.index(processes=1)
+        assert collection.items.counts()["indexed"] == 12
+        found = set(collection.search("shop/03", k=11).ids.tolist())
+        assert found == set(range(1, 13)) - {4}
+
+
 def test_files_that_do_not_fit_say_why(pictures, tmp_path):
     np.save(tmp_path / "few.npy", VECTORS[:3])
     (tmp_path / "cut.parquet").write_bytes(b"PAR1 nothing")

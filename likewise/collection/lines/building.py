@@ -18,6 +18,7 @@ from likewise.collection.lines.defaults import spec_of, weights_of
 from likewise.collection.lines.smoothing import CHECKED, FEWEST, KEPT, kept, smoothed_items
 from likewise.learners.plain import Plain
 from likewise.solvers.smoothing import Smoothing
+from likewise.solvers.threads import free_blas_threads
 from likewise.spaces import SPACES, Blocks
 from likewise.store import Store
 from likewise.types import BadInput, Damaged, DataProblem, FloatArray, IdArray
@@ -104,7 +105,8 @@ def _fit(store: Store, blocks: tuple[str, ...]) -> Fitted:
     else:
         sample = contents
     features = read_features(store, blocks, sample)
-    space = Blocks.fit(features, {block: spec_of(block) for block in blocks}, sample=SAMPLE)
+    with free_blas_threads():
+        space = Blocks.fit(features, {block: spec_of(block) for block in blocks}, sample=SAMPLE)
     return Fitted(Plain(space, weights_of(blocks)), len(contents))
 
 

@@ -55,6 +55,12 @@ class Taught:
             start = since[1] if since[0] == self._beginnings else 0
             return (self._beginnings, len(self._touched)), set(self._touched[start:])
 
+    def is_empty(self) -> bool:
+        """Whether nothing was taught at all."""
+        with self._lock:
+            self._catch_up()
+            return not self._marks
+
     def forget(self) -> None:
         """Read everything anew: something has left the log for good."""
         with self._lock:

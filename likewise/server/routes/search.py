@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from fastapi import Query as Asked
 from pydantic import BaseModel, Field
+from starlette.responses import JSONResponse, Response
 
 from likewise.server.errors import refusals
 from likewise.server.schemas import (
@@ -24,17 +25,19 @@ router = APIRouter(tags=["search"], responses=refusals())
 
 
 @router.post("/search", response_model=AnswerOut)
-def search(asked: SearchIn, here: Here) -> dict[str, Any]:
+def search(asked: SearchIn, here: Here) -> Response:
     """Search by pictures, words, or both."""
     collection = here.collection
-    query = asked.query(collection)
-    answer = collection.ask(query, asked.options())
-    if asked.generation is not None and asked.generation != answer.generation:
-        raise Busy(
-            f"The index changed meanwhile (it was {asked.generation}, now it is "
-            f"{answer.generation}); search again."
-        )
-    return answer_out(collection, query, answer)
+    with collection.one_state(asked.line):
+        query = asked.query(collection)
+        answer = collection.ask(query, asked.options())
+        if asked.generation is not None and asked.generation != answer.generation:
+            raise Busy(
+                f"The index changed meanwhile (it was {asked.generation}, now it is "
+                f"{answer.generation}); search again."
+            )
+        out = answer_out(collection, query, answer)
+    return JSONResponse(out)  # as it is: to look at it once more would take as long as the search
 
 
 class WhyIn(OptionsIn):
