@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.filters import FACTS, Allowed
-from likewise.index.remote import FEW, Gone, RemoteIndex, Server, Where
+from likewise.index._server import Gone, Server
+from likewise.index.remote import FEW, RemoteIndex, Where
 from likewise.types import BadInput, FloatArray, IdArray, MissingExtra
 
 try:

@@ -17,7 +17,7 @@ from likewise.collection import Filter, verify
 from likewise.collection.lines import engines
 from likewise.index import REGISTRY, remote
 from likewise.index import postgres as postgres_module
-from likewise.index.remote import Address, Gone
+from likewise.index._server import PATIENCE, Address, Gone
 from likewise.types import BadInput, DataProblem, Surrogate
 from tests import servers
 
@@ -204,7 +204,7 @@ def test_a_late_server_is_not_waited_for(served, db, monkeypatch):
         assert answers(served) == right
         started = time.perf_counter()
         served.search(7)
-        assert time.perf_counter() - started < remote.PATIENCE, "it is left alone for a while"
+        assert time.perf_counter() - started < PATIENCE, "it is left alone for a while"
     on(served.store.settings.get("engine")).close()
     assert answers(served) == right
     assert served.search(1).degraded == ""
