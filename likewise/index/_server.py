@@ -108,6 +108,17 @@ class Server(ABC):
         """Refuse, in a sentence, a server that cannot serve or a name that others took."""
 
     @abstractmethod
+    def mark(self, table: str) -> dict[str, Any] | None:
+        """What a table says of itself, empty where it is none of ours; None where there is none."""
+
+    def taken(self) -> BadInput:
+        """The sentence for a name that others took."""
+        return BadInput(
+            f"{self.address.shown} has something else of the name {self.address.name!r}, which is "
+            "left alone; choose another: ?name=NAME at the end of the address."
+        )
+
+    @abstractmethod
     def publish(self, table: str, owner: str) -> None:
         """Let the name stand for this table, in one step."""
 
@@ -182,7 +193,7 @@ class Server(ABC):
 
 def _within(seconds: float, work: Callable[[], T], late: str) -> T:
     """What a piece of work gives; a thread that is late is left to itself."""
-    done, found = threading.Event(), []
+    done, found = threading.Event(), list[Any]()
 
     def run() -> None:
         try:
@@ -197,4 +208,4 @@ def _within(seconds: float, work: Callable[[], T], late: str) -> T:
     value, error = found[0]
     if error is not None:
         raise error
-    return value  # type: ignore[return-value]
+    return value  # type: ignore[no-any-return]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from likewise.filters import FACTS, Allowed
 from likewise.index._server import Gone, Server
-from likewise.index.remote import FEW, Here, RemoteIndex, Where
+from likewise.index.remote import FEW, NOTHING, SMALL, Here, RemoteIndex, Where
 from likewise.types import BadInput, FloatArray, IdArray, MissingExtra
 
 try:
@@ -32,8 +32,6 @@ except ImportError:
     ) from None
 
 OLDEST = (2, 3)
-SMALL = 10_000
-"""Up to so many codes a scan is as fast as an index."""
 _MOST = 16_384
 """Hits that the server gives at most."""
 _BYTES = 8 << 20
@@ -82,14 +80,9 @@ class MilvusServer(Server):
         if numbers < OLDEST:
             raise BadInput(f"{where} is too old ({version}): likewise needs Milvus 2.3 or newer.")
         target = self.target()
-        taken = self.db.has_collection(name) if target is None else (
-            self.mark(target).get("owner") != owner
-        )  # fmt: skip
-        if taken:
-            raise BadInput(
-                f"{where} has something else of the name {name!r}, which is left alone; choose "
-                "another: milvus://HOST:PORT/NAME."
-            )
+        mark = self.mark(name if target is None else target)
+        if mark is not None and mark.get("owner") != owner:
+            raise self.taken()
 
     def target(self) -> str | None:
         """The collection that the alias names."""
@@ -97,10 +90,10 @@ class MilvusServer(Server):
             return None
         return str(self.db.describe_alias(self.address.name)["collection_name"])
 
-    def mark(self, table: str) -> dict[str, Any]:
-        """What a collection says of itself; empty where it is none of ours."""
+    def mark(self, table: str) -> dict[str, Any] | None:
+        """What the description of a collection says."""
         if not self.db.has_collection(table):
-            return {}
+            return None
         try:
             said = json.loads(self.db.describe_collection(table).get("description") or "")
         except ValueError:
@@ -116,7 +109,7 @@ class MilvusServer(Server):
     def drop(self, tables: Iterable[str], owner: str) -> None:
         """Remove collections of this owner; the server would also drop the one that is named."""
         for table in tables:
-            if self.mark(table).get("owner") == owner and self.target() != table:
+            if (self.mark(table) or {}).get("owner") == owner and self.target() != table:
                 self.db.drop_collection(table)
 
 
@@ -133,15 +126,8 @@ class MilvusIndex(RemoteIndex):
         return "scan" if not n or (wanted == "auto" and n <= SMALL) else "ivf"
 
     @property
-    def _width(self) -> int:
-        return self._dim + len(self._side_names)
-
-    @property
     def _most_probes(self) -> int:
         return max(1, min(round(4 * math.sqrt(len(self))), len(self) // 8, 65_536))
-
-    def _mark(self) -> dict[str, Any]:
-        return {"owner": self.owner, "space": self._space, "items": len(self), "dim": self._width}
 
     # -- loading ------------------------------------------------------------------
 
@@ -183,9 +169,9 @@ class MilvusIndex(RemoteIndex):
         rows = iter(facts) if facts is not None else None
         for start in range(0, len(ids), step):
             part = ids[start : start + step].tolist()
-            known = [(b"", "", "", -1, -1, [])] * len(part)
+            known: list[Any] = [NOTHING] * len(part)
             if rows is not None:
-                known = list(islice(rows, len(part)))  # type: ignore[arg-type]
+                known = list(islice(rows, len(part)))
             data = [
                 {"id": item, "code": code, "path": path.hex(), "tags": tags[:_MOST_TAGS],
                  **dict(zip(FACTS[1:5], rest))}
@@ -200,14 +186,6 @@ class MilvusIndex(RemoteIndex):
                         raise
                     time.sleep(2.0 ** (_TRIES - 1 - left) / 4)
 
-    def _check(self) -> None:
-        found = self.server.mark(self.table)
-        if {name: found.get(name) for name in self._mark()} != self._mark():
-            raise Gone(
-                f"The collection {self.table} is gone or holds other codes; run: likewise verify "
-                "--engine."
-            )
-
     # -- searching ----------------------------------------------------------------
 
     def _nearest(
@@ -217,7 +195,7 @@ class MilvusIndex(RemoteIndex):
             self._look_here(f"it gives at most {_MOST:,} hits")
         params = {}
         if self.structure == "ivf":
-            share = 1.0 if where is None else max(where.count, 1) / len(self)
+            share = 1.0 if where is None else max(where.left, 1) / len(self)
             probes = self._most_probes if exact else math.ceil(self._probes / min(share, 1.0))
             params = {"nprobe": min(self._most_probes, probes)}
         (hits,) = self.server.db.search(
@@ -267,7 +245,7 @@ class MilvusIndex(RemoteIndex):
         return int(rows[0]["count(*)"])
 
     def _smallest(self, k: int, where: Where) -> IdArray:
-        if where.count > _MOST:
+        if where.left > _MOST:
             self._look_here("so many items cannot be listed")
         rows = self.server.db.query(
             self.table, filter=where.said, output_fields=["id"], limit=_MOST
@@ -279,6 +257,7 @@ class MilvusIndex(RemoteIndex):
     def ids_there(self) -> IdArray:
         """Ids that the collection holds, in order."""
         found: list[int] = []
+        self._counted("", "Strong")  # the pages alone may miss what was just done
         pages = self.server.db.query_iterator(
             self.table, batch_size=10_000, filter="", output_fields=["id"],
             consistency_level="Strong",

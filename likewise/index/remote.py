@@ -27,6 +27,10 @@ from likewise.types import FloatArray, Hits, IdArray, Surrogate, check_k
 
 FEW = 50_000
 """Up to so many items that a filter leaves are sorted exactly."""
+SMALL = 10_000
+"""Up to so many codes a scan of a table is as fast as an index."""
+NOTHING = (b"", "", "", -1, -1, [])
+"""Facts of an item of which none are known."""
 NAMED = 100_000
 """More ids than these are not sent to a server: the local codes are searched, as exactly."""
 
@@ -40,7 +44,7 @@ class Where(NamedTuple):
 
     said: str
     values: dict[str, Any]
-    count: int
+    left: int
 
 
 class RemoteIndex(ProbedIndex):
@@ -86,10 +90,6 @@ class RemoteIndex(ProbedIndex):
         """Fill the table: all of it, or nothing is there."""
 
     @abstractmethod
-    def _check(self) -> None:
-        """Raise :class:`Gone` where the table is not there or not what was loaded."""
-
-    @abstractmethod
     def _nearest(
         self, vector: NDArray[np.float32], k: int, where: Where | None, *, exact: bool
     ) -> tuple[IdArray, NDArray[np.float64]]:
@@ -126,7 +126,7 @@ class RemoteIndex(ProbedIndex):
     # -- building ---------------------------------------------------------------
 
     @classmethod
-    def build(
+    def build(  # type: ignore[override]  # a server needs an address
         cls,
         codes: Any,
         ids: Any = None,
@@ -210,6 +210,21 @@ class RemoteIndex(ProbedIndex):
             self._here.trouble = f"{gone} Answers are exact, from the local codes, meanwhile."
         return self._local.search_many(surrogates, k, among=among)
 
+    @property
+    def _width(self) -> int:
+        return self._dim + len(self._side_names)
+
+    def _mark(self) -> dict[str, Any]:
+        """What the table says of itself."""
+        return {"owner": self.owner, "space": self._space, "items": len(self), "dim": self._width}
+
+    def _check(self) -> None:
+        """Raise :class:`Gone` where the table is not there or not what was loaded."""
+        found = self.server.mark(self.table)
+        if found is None or {name: found.get(name) for name in self._mark()} != self._mark():
+            what = "is gone" if found is None else "holds other codes than this generation's"
+            raise Gone(f"The table {self.table} {what}; run: likewise verify --engine.")
+
     def _ask(self, work: Callable[[], T], questions: int = 1) -> T:
         """Let the server work, once it was seen that it holds what it should."""
 
@@ -219,7 +234,8 @@ class RemoteIndex(ProbedIndex):
                 self._is_seen = True
             return work()
 
-        return self.server.ask(checked, self._patience * max(1.0, questions / 20))
+        answered: T = self.server.ask(checked, self._patience * max(1.0, questions / 20))
+        return answered
 
     def _room(self, k: int, among: Any) -> tuple[int, Any]:
         if isinstance(among, Allowed) and self.position >= 0 and check_k(k) <= FEW:
@@ -248,7 +264,7 @@ class RemoteIndex(ProbedIndex):
 
     def _look(self, vectors: NDArray[np.float32], k: int, rows: Any) -> Found:
         where = self._where(rows)
-        exact = self.structure == "scan" or (where is not None and self._sorts(where.count))
+        exact = self.structure == "scan" or (where is not None and self._sorts(where.left))
         return self._places(vectors, k, where, exact=exact)
 
     def _sorts(self, count: int) -> bool:

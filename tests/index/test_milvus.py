@@ -48,7 +48,7 @@ def test_all_that_serves_here_serves_there(collection):
     collection.tag([5], remove=["red"])
     red = {r.item for r in collection.search(1, k=PICTURES, filter=Filter(tags=("red",)))}
     assert red == {*range(2, 20), 30} - {5}
-    collection.forget([7])
+    collection.forget([8])
     assert answers(collection) == exactly(collection)
     table = collection.store.generations.current().settings["table"]
     assert there(address, lambda db: on(address).target()) == table
@@ -91,48 +91,54 @@ def test_the_collection_that_a_name_means_is_never_dropped(collection):
     assert not collection.search(1).degraded
 
 
-def test_killed_while_it_serves_and_loads(collection, tmp_path, monkeypatch):
-    (tmp_path / "own").mkdir()
-    server = servers.Milvus(tmp_path / "own" / "data")
-    try:
+def test_killed_while_it_serves_loads_and_swaps(collection, monkeypatch):
+    server = servers.milvus()
+
+    def begin_again():
+        server.start()
         server.wait()
-        address = server.address("killed")
-        right = answers(collection)
-        collection.index(engine=address)
-        assert not collection.search(1).degraded
+        on(address).close()
+
+    address = server.address("killed")
+    right = answers(collection)
+    collection.index(engine=address)
+    assert not collection.search(1).degraded
+    server.kill()
+    started = time.perf_counter()
+    answer = collection.search(1, k=12)
+    assert time.perf_counter() - started < 2
+    assert "local codes" in answer.degraded
+    assert answers(collection) == right
+    begin_again()
+    Index, Server = REGISTRY["milvus"], REGISTRY["milvus"].server_class
+    put, publish = Index._put, Server.publish
+
+    def killed_in_the_load(self, *args):
+        put(self, *args)
         server.kill()
-        started = time.perf_counter()
-        answer = collection.search(1, k=12)
-        assert time.perf_counter() - started < 2
-        assert "local codes" in answer.degraded
-        assert answers(collection) == right
-        server.start()
-        server.wait()
-        on(address).close()
-        Index = REGISTRY["milvus"]
-        put = Index._put
 
-        def killed(self, *args):
-            put(self, *args)
-            server.kill()
-
-        monkeypatch.setattr(Index, "_put", killed)
-        collection.store.generations.withdraw("main")
-        with pytest.raises(DataProblem):
-            collection.build()
-        monkeypatch.undo()
-        assert answers(collection) == right
-        server.start()
-        server.wait()
-        on(address).close()
+    monkeypatch.setattr(Index, "_put", killed_in_the_load)
+    collection.store.generations.withdraw("main")
+    with pytest.raises(DataProblem):
         collection.build()
-        assert collection.verify_engine() == []
-        assert answers(collection) == right
-        assert not collection.search(1).degraded
-        held = there(address, lambda db: db.list_collections())
-        assert held == [collection.store.generations.current().settings["table"]]
-    finally:
+    monkeypatch.undo()
+    assert answers(collection) == right
+    begin_again()
+
+    def killed_in_the_swap(self, *args):
         server.kill()
+        publish(self, *args)
+
+    monkeypatch.setattr(Server, "publish", killed_in_the_swap)
+    collection.build()
+    monkeypatch.undo()
+    assert answers(collection) == right
+    begin_again()
+    assert collection.verify_engine() == []
+    assert answers(collection) == right
+    assert not collection.search(1).degraded
+    held = there(address, lambda db: [c for c in db.list_collections() if c.startswith("killed")])
+    assert held == [collection.store.generations.current().settings["table"]]
 
 
 @pytest.mark.parametrize("bad", ["milvus://127.0.0.1:1/name", "milvus://u:secret@h:1/name"])

@@ -117,7 +117,7 @@ def follow(store: Store) -> None:
 
 
 def verify(store: Store) -> list[Finding]:
-    """Compare a server with the catalogue and repair it; if need be the next build loads it anew."""
+    """Compare a server with the catalogue and repair it, or let the next build load it anew."""
     generation = store.generations.current()
     if generation is None or "table" not in generation.settings:
         raise BadInput("No server serves this collection; name one with likewise index --engine.")
