@@ -29,7 +29,7 @@ FEW = 50_000
 """Up to so many items that a filter leaves are sorted exactly."""
 SMALL = 10_000
 """Up to so many codes a scan of a table is as fast as an index."""
-NOTHING = (b"", "", "", -1, -1, [])
+NOTHING: tuple[Any, ...] = (b"", "", "", -1, -1, [])
 """Facts of an item of which none are known."""
 NAMED = 100_000
 """More ids than these are not sent to a server: the local codes are searched, as exactly."""

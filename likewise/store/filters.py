@@ -44,16 +44,17 @@ def matching(catalogue: Catalogue, wanted: Filter, among: IdArray | None = None)
         return np.array([row[0] for row in rows], dtype=np.int64)
 
 
-def count(catalogue: Catalogue, wanted: Filter) -> int:
-    """How many items a filter lets through."""
+def count(catalogue: Catalogue, wanted: Filter, most: int = -1) -> int:
+    """How many items a filter lets through, counted up to so many."""
     where, values = clauses(wanted)
+    sql = f"SELECT COUNT(*) FROM (SELECT 1 {_FROM}WHERE {where} LIMIT ?)"
     with catalogue.reading() as db:
-        return int(db.execute(f"SELECT COUNT(*) {_FROM}WHERE {where}", values).fetchone()[0])
+        return int(db.execute(sql, (*values, most)).fetchone()[0])
 
 
 def clauses(wanted: Filter) -> tuple[str, list[Any]]:
     """A filter as SQL over ``items AS i`` and ``contents AS c``, and its values."""
-    found, values = ["i.removed IS NULL"], []
+    found, values = ["i.removed IS NULL"], list[Any]()
     if wanted.states:
         unknown = set(wanted.states) - set(STATES)
         if unknown:
