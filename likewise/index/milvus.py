@@ -69,7 +69,8 @@ class MilvusServer(Server):
             return Gone(f"{where} has no room left ({text}); make some, then index again.")
         if error.code == 100 or "not found" in text:
             return Gone(f"A collection is gone from {where}; run: likewise verify --engine.")
-        lost = error.code in (1, 2, 3) or "connect" in text.lower() or "deadline" in text.lower()
+        words = ("connect", "deadline", "not loaded", "not ready", "unavailable", "recover")
+        lost = error.code in (1, 2, 3) or any(word in text.lower() for word in words)
         return Gone(f"{where} cannot be reached or refused ({text}).", lost=lost)
 
     def check(self, owner: str) -> None:
@@ -257,6 +258,7 @@ class MilvusIndex(RemoteIndex):
     def ids_there(self) -> IdArray:
         """Ids that the collection holds, in order."""
         found: list[int] = []
+        self.server.db.load_collection(self.table, timeout=120)  # after a start it may not be yet
         self._counted("", "Strong")  # the pages alone may miss what was just done
         pages = self.server.db.query_iterator(
             self.table, batch_size=10_000, filter="", output_fields=["id"],

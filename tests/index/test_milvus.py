@@ -135,6 +135,7 @@ def test_killed_while_it_serves_loads_and_swaps(collection, monkeypatch):
     assert answers(collection) == right
     begin_again()
     assert collection.verify_engine() == []
+    on(address).close()
     assert answers(collection) == right
     assert not collection.search(1).degraded
     held = there(address, lambda db: [c for c in db.list_collections() if c.startswith("killed")])
