@@ -318,6 +318,26 @@ def test_what_is_wrong_there_is_found_and_repaired(served, db):
     assert verify(served.data) == []
 
 
+def test_the_command_line_names_it_and_verifies_it(folder, address, db):
+    from typer.testing import CliRunner
+
+    from likewise.cli import app
+
+    def call(*words):
+        return CliRunner().invoke(app, [*words])
+
+    place = ["--collection", str(folder)]
+    told = call("verify", "--engine", *place)
+    assert told.exit_code == 2
+    assert "No server serves this collection" in told.output
+    assert call("index", str(folder), "--engine", address).exit_code == 0
+    assert call("verify", "--engine", *place).output.strip() == "All is well."
+    name = Address.of(address).name
+    db.execute(f"DELETE FROM {name} WHERE id IN (3, 4)")
+    assert "2 items were missing" in call("verify", "--engine", *place).output
+    assert call("verify", "--engine", *place).output.strip() == "All is well."
+
+
 def test_other_codes_are_never_served(served, db):
     table = served.store.generations.current().settings["table"]
     right = answers(served)
