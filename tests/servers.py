@@ -8,7 +8,11 @@ import functools
 import os
 import shutil
 import signal
+import socket
+import subprocess
+import sys
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
@@ -55,6 +59,64 @@ class Postgres:
                 os.kill(process.pid, signal.SIGKILL)
         psutil.wait_procs(every, timeout=30)
         (self.folder / "postmaster.pid").unlink(missing_ok=True)
+
+
+class Milvus:
+    """A Milvus of one process; it listens on all interfaces, so only the slow tier starts it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.start()
+
+    def start(self) -> None:
+        program = shutil.which("milvus-server") or str(
+            Path(sys.executable).parent / "milvus-server"
+        )
+        self._server = subprocess.Popen(
+            [sys.executable, program, "--data", str(self.folder), "--proxy-port", str(self.port)],
+            cwd=self.folder.parent,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def kill(self) -> None:
+        """The wrapper survives its child, so both."""
+        os.killpg(self._server.pid, signal.SIGKILL)
+        self._server.wait()
+
+    def address(self, name: str, **options: str) -> str:
+        said = "&".join(f"{n}={v}" for n, v in options.items())
+        return f"milvus://127.0.0.1:{self.port}/{name}?{said}"
+
+    def wait(self) -> None:
+        """Until it answers."""
+        from likewise.index._server import Address, Gone
+        from likewise.index.milvus import MilvusServer
+
+        server, end = MilvusServer.at(Address.of(self.address("any"))), time.monotonic() + 180
+        while True:
+            try:
+                with server.session(fresh=True) as db:
+                    db.list_collections()
+                    return
+            except Gone:
+                assert time.monotonic() < end, "Milvus did not come up"
+                time.sleep(0.5)
+
+
+@functools.cache
+def milvus() -> Milvus:
+    """The one that slow tests share."""
+    folder = Path(tempfile.mkdtemp(prefix="milvus"))
+    server = Milvus(folder / "data")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(server.kill)
+    server.wait()
+    return server
 
 
 @functools.cache

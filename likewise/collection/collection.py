@@ -9,12 +9,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from likewise.collection import engines
 from likewise.collection import network as networks
+from likewise.collection.engines import LARGE
 from likewise.collection.learn.methods import DEFAULT
 from likewise.collection.learn.models import Modelling
-from likewise.collection.lines import Line, Look, Objects, engines, visual_words
+from likewise.collection.lines import Line, Look, Objects, visual_words
 from likewise.collection.lines.building import FIRST, ask_smoothing
-from likewise.collection.lines.engines import LARGE
 from likewise.collection.options import Answer, Crop, Options, Query, make_query
 from likewise.collection.query_pictures import QueryPictures
 from likewise.collection.search import Search
@@ -167,8 +168,7 @@ class Collection:
             A ``.npy`` or Parquet file of own vectors instead of features.
         engine
             What serves the look from now on: ``flat`` (an exact scan), ``faiss``, ``tree``,
-            ``auto``, the scan below 100,000 pictures and faiss from there on, or the address of
-            a server (``postgresql://user@host/database``), without a password.
+            ``auto`` (the scan below 100,000 pictures, then faiss), or a server's address.
         smoothing
             Whether codes take in their nearest neighbours from now on: ``on``, ``off``, or
             ``auto``, where a check shows no harm.
@@ -196,7 +196,6 @@ class Collection:
         if retry:
             self.store.contents.retry()
             self.store.segments.mend()
-
         processes = 1 if quiet else processes
         how: Any = {"processes": processes, "progress": progress, "should_stop": should_stop}
         before = len(self.store.items.contents())
@@ -468,8 +467,7 @@ class Collection:
 
     def forget(self, items: Iterable[int | str]) -> Forgotten:
         """Remove items' vectors, thumbnails and judgements for good (not the files)."""
-        ids = [self.item(which).id for which in items]
-        forgotten = self.store.forget(ids)
+        forgotten = self.store.forget([self.item(which).id for which in items])
         self.teaching.taught.forget()
         self.layouts.forget_map()
         self.build()
@@ -477,11 +475,9 @@ class Collection:
 
     def verify_engine(self) -> list[Finding]:
         """Compare the server that holds the codes with the catalogue, and repair it."""
-        found, again = engines.verify(self.store, self.store.generations.current())
-        if again:
-            self.store.generations.withdraw("main")
-            self.build()
-        return found
+        findings = engines.verify(self.store)
+        self.build()
+        return findings
 
     def thumbnail(self, item: int) -> bytes:
         """A small JPEG of an item, without metadata; made anew where the cache lost it."""

@@ -22,6 +22,7 @@ REGISTRY = Registry(
         "tree": "likewise.index.tree:TreeIndex",
         "inverted": "likewise.index.inverted:InvertedIndex",
         "postgres": "likewise.index.postgres:PostgresIndex",
+        "milvus": "likewise.index.milvus:MilvusIndex",
     }
 )
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.filters import FACTS, Allowed
-from likewise.index.remote import FEW, Gone, RemoteIndex, Server, Where
+from likewise.index._server import Gone, Server
+from likewise.index.remote import FEW, NOTHING, SMALL, RemoteIndex, Where
 from likewise.types import BadInput, FloatArray, IdArray, MissingExtra
 
 try:
@@ -31,14 +32,12 @@ except ImportError:
 
 OLDEST, OLDEST_VECTOR = 130_000, (0, 8)
 """Versions of PostgreSQL and pgvector from which on filters find enough (iterative scans)."""
-SMALL = 10_000
-"""Up to so many codes a scan of the table is as fast as an index."""
 _COLUMNS = ("bytea", "text", "text", "int8", "int8", "text[]")
 _MOST_EF = 1_000
 _WIDEST, _WIDEST_HALF = 2_000, 4_000
 
 
-class Ids(np.ndarray):  # type: ignore[type-arg]
+class Ids(np.ndarray[Any, Any]):
     """Ids for ``= ANY``: an array that is sent as it lies in memory."""
 
 
@@ -118,10 +117,7 @@ class PostgresServer(Server):
         pgvector.psycopg.register_vector(db)
         mark = self.mark(self.address.name)
         if mark is not None and mark.get("owner") != owner:
-            raise BadInput(
-                f"{where} has something else of the name {self.address.name!r}, which is left "
-                "alone; choose another with ?name=NAME at the end of the address."
-            )
+            raise self.taken()
 
     def mark(self, table: str) -> dict[str, Any] | None:
         """What the comment of a table or view says of it; None where there is none of the name."""
@@ -173,10 +169,6 @@ class PostgresIndex(RemoteIndex):
         return "ivfflat" if wanted == "auto" else wanted
 
     @property
-    def _width(self) -> int:
-        return self._dim + len(self._side_names)
-
-    @property
     def _half(self) -> bool:
         wanted = self.server.address.options.get("half", "0") not in ("0", "", "no", "false")
         return wanted or self._width > _WIDEST
@@ -188,9 +180,6 @@ class PostgresIndex(RemoteIndex):
     @property
     def _most_probes(self) -> int:
         return self._lists if self.structure == "ivfflat" else _MOST_EF
-
-    def _mark(self) -> dict[str, Any]:
-        return {"owner": self.owner, "space": self._space, "items": len(self), "dim": self._width}
 
     # -- loading ------------------------------------------------------------------
 
@@ -225,7 +214,6 @@ class PostgresIndex(RemoteIndex):
 
     def _copy(self, ids: IdArray, codes: FloatArray, facts: Iterable[Sequence[Any]] | None) -> None:
         rows = iter(facts) if facts is not None else None
-        none = (b"", "", "", -1, -1, [])
         names = ", ".join(("id", "code", *FACTS))
         with (
             self.server.db.cursor() as cursor,
@@ -233,17 +221,7 @@ class PostgresIndex(RemoteIndex):
         ):
             copy.set_types(["int8", "vector", *_COLUMNS])
             for item, code in zip(ids.tolist(), codes):
-                copy.write_row((item, code, *(none if rows is None else next(rows))))
-
-    def _check(self) -> None:
-        found = self.server.mark(self.table)
-        if found is None:
-            raise Gone(f"The table {self.table} is gone; run: likewise verify --engine.")
-        if {name: found.get(name) for name in self._mark()} != self._mark():
-            raise Gone(
-                f"The table {self.table} holds other codes than those of this generation; run: "
-                "likewise verify --engine."
-            )
+                copy.write_row((item, code, *(NOTHING if rows is None else next(rows))))
 
     # -- searching ----------------------------------------------------------------
 
@@ -278,7 +256,7 @@ class PostgresIndex(RemoteIndex):
         a graph is followed until it has found as many that pass as without a filter.
         """
         n, db = len(self), self.server.db
-        share = 1.0 if where is None else min(n, max(where.count, 1)) / n
+        share = 1.0 if where is None else min(n, max(where.left, 1)) / n
         if self.structure == "ivfflat":
             probes = min(self._lists, math.ceil(self._probes / share))
             wanted = {"ivfflat.probes": probes, "ivfflat.iterative_scan": "relaxed_order"}

@@ -7,14 +7,10 @@ answers from the local codes, and ``trouble`` says so.
 
 from __future__ import annotations
 
-import contextlib
-import re
 import threading
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,202 +21,24 @@ from likewise.index._files import SavedFolder, Writer
 from likewise.index._lift import SideLift
 from likewise.index._probed import Found, ProbedIndex
 from likewise.index._recall import AT, RECALL, Goal
+from likewise.index._server import PATIENCE, Address, Gone, Server, T
 from likewise.index.flat import FlatIndex, _longest
-from likewise.types import BadInput, DataProblem, FloatArray, Hits, IdArray, Surrogate, check_k
+from likewise.types import FloatArray, Hits, IdArray, Surrogate, check_k
 
-SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "milvus": "milvus"}
-OWN = ("name", "index", "half", "partitions", "replicas", "tls")
-"""What an address may say to us; the rest goes to the driver."""
-PATIENCE = 1.0
-"""Seconds that a search waits for a server before it is answered exactly from local codes."""
-LONGEST_PAUSE = 30.0
-"""Seconds between tries of a server that does not answer: a second at first, then twice as long."""
 FEW = 50_000
 """Up to so many items that a filter leaves are sorted exactly."""
+SMALL = 10_000
+"""Up to so many codes a scan of a table is as fast as an index."""
+NOTHING: tuple[Any, ...] = (b"", "", "", -1, -1, [])
+"""Facts of an item of which none are known."""
+FEWER = 4
+"""A server is asked one in so many of the sample's queries."""
 NAMED = 100_000
 """More ids than these are not sent to a server: the local codes are searched, as exactly."""
-_NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
-T = TypeVar("T")
 
 
-class Gone(DataProblem):
-    """A server does not answer, or not as it should; ``lost`` where the line is broken."""
-
-    def __init__(self, sentence: str, *, lost: bool = False) -> None:
-        super().__init__(sentence)
-        self.lost = lost
-
-
-class _Here(Exception):
-    """A question for the local codes."""
-
-
-class Address(NamedTuple):
-    """Where an engine is: ``server`` goes to the driver, ``shown`` to people; no secret in any."""
-
-    kind: str
-    server: str
-    shown: str
-    name: str
-    options: Mapping[str, str]
-
-    @classmethod
-    def of(cls, address: str) -> Self:
-        """An address that a person wrote, or one sentence about what is wrong with it."""
-        try:
-            parts = urlsplit(address)
-            secret, _ = parts.password, parts.port
-        except ValueError:
-            raise BadInput(
-                "The engine's address cannot be read; write scheme://user@host:port/name."
-            ) from None
-        given = dict(parse_qsl(parts.query, keep_blank_values=True))
-        if secret or "password" in given:
-            raise BadInput(
-                "An engine's address holds no password, since it would stand in lists of processes "
-                "and in the catalogue: put it into PGPASSWORD or ~/.pgpass (PostgreSQL) or "
-                "LIKEWISE_ENGINE_PASSWORD (Milvus)."
-            )
-        if parts.scheme not in SCHEMES:
-            raise BadInput(f"An engine's address begins with {' or '.join(SCHEMES)}://.")
-        kind, own = SCHEMES[parts.scheme], {k: given.pop(k) for k in OWN if k in given}
-        path = unquote(parts.path).strip("/")
-        name = own.pop("name", path if kind == "milvus" else "") or "likewise"
-        if not _NAME.fullmatch(name):
-            raise BadInput(
-                "What an engine keeps is named by small letters, digits and _, at most 40 of them: "
-                f"not {name!r}."
-            )
-        where = parts.netloc.replace(":@", "@")
-        server = urlunsplit((parts.scheme, where, parts.path, urlencode(given), ""))
-        shown = f"{parts.scheme}://{where}{parts.path}"
-        return cls(kind, server, shown, name, own)
-
-
-class Server(ABC):
-    """A server that holds codes: its connections, and how long it is waited for."""
-
-    _known: ClassVar[dict[tuple[type, Address], Any]] = {}
-
-    def __init__(self, address: Address) -> None:
-        self.address = address
-        self._idle: list[Any] = []
-        self._lock, self._here = threading.Lock(), threading.local()
-        self._failed, self._until, self._reason = 0, 0.0, ""
-
-    @classmethod
-    def at(cls, address: Address) -> Self:
-        """The one of this process."""
-        key = (cls, Address(*address[:4], tuple(sorted(address.options.items()))))  # type: ignore[arg-type]
-        return cls._known.setdefault(key, cls(address))  # type: ignore[no-any-return]
-
-    @abstractmethod
-    def _connect(self) -> Any:
-        """Another connection."""
-
-    @abstractmethod
-    def _close(self, db: Any) -> None:
-        """End a connection, whatever state it is in."""
-
-    @abstractmethod
-    def _said(self, error: BaseException) -> Gone | None:
-        """What an error of the driver means in one sentence; None for errors of others."""
-
-    @abstractmethod
-    def check(self, owner: str) -> None:
-        """Refuse, in a sentence, a server that cannot serve or a name that others took."""
-
-    @abstractmethod
-    def publish(self, table: str, owner: str) -> None:
-        """Let the name stand for this table, in one step."""
-
-    @abstractmethod
-    def drop(self, tables: Iterable[str], owner: str) -> None:
-        """Remove tables, if they are there, are this owner's, and the name does not mean them."""
-
-    @property
-    def db(self) -> Any:
-        """The connection of this thread, inside :meth:`session`."""
-        return self._here.db
-
-    @contextlib.contextmanager
-    def session(self, *, fresh: bool = False) -> Iterator[Any]:
-        """A connection for this thread; ``fresh`` where those at hand may be dead."""
-        with self._lock:
-            old = self._idle if fresh else []
-            db = None if fresh or not self._idle else self._idle.pop()
-            self._idle = [] if fresh else self._idle
-        for dead in old:
-            self._close(dead)
-        try:
-            db = db or self._connect()
-            self._here.db = db
-            yield db
-        except BaseException as error:
-            if db is not None:
-                self._close(db)
-            said = self._said(error)
-            if said is None:
-                raise
-            raise said from None
-        else:
-            with self._lock:
-                self._idle.append(db)
-        finally:
-            self._here.db = None
-
-    def ask(self, work: Callable[[], T], patience: float = PATIENCE) -> T:
-        """Do a short piece of work; :class:`Gone` after at most ``patience`` seconds."""
-        if time.monotonic() < self._until:
-            raise Gone(self._reason)
-
-        def twice() -> T:
-            try:
-                with self.session():
-                    return work()
-            except Gone as gone:
-                if not gone.lost:
-                    raise
-            with self.session(fresh=True):
-                return work()
-
-        try:
-            found = _within(patience, twice, f"{self.address.shown} did not answer in time.")
-        except Gone as gone:
-            if gone.lost:
-                pause = min(LONGEST_PAUSE, 2.0**self._failed)
-                self._failed, self._reason = self._failed + 1, str(gone)
-                self._until = time.monotonic() + pause
-            raise
-        self._failed = 0
-        return found
-
-    def close(self) -> None:
-        """End the connections that nobody uses."""
-        with self._lock:
-            idle, self._idle, self._until = self._idle, [], 0.0
-        for db in idle:
-            self._close(db)
-
-
-def _within(seconds: float, work: Callable[[], T], late: str) -> T:
-    """What a piece of work gives; a thread that is late is left to itself."""
-    done, found = threading.Event(), []
-
-    def run() -> None:
-        try:
-            found.append((work(), None))
-        except BaseException as error:
-            found.append((None, error))
-        done.set()
-
-    threading.Thread(target=run, daemon=True).start()
-    if not done.wait(seconds):
-        raise Gone(late, lost=True)
-    value, error = found[0]
-    if error is not None:
-        raise error
-    return value  # type: ignore[return-value]
+class Here(Exception):
+    """A question that the local codes answer better."""
 
 
 class Where(NamedTuple):
@@ -228,7 +46,7 @@ class Where(NamedTuple):
 
     said: str
     values: dict[str, Any]
-    count: int
+    left: int
 
 
 class RemoteIndex(ProbedIndex):
@@ -275,10 +93,6 @@ class RemoteIndex(ProbedIndex):
         """Fill the table: all of it, or nothing is there."""
 
     @abstractmethod
-    def _check(self) -> None:
-        """Raise :class:`Gone` where the table is not there or not what was loaded."""
-
-    @abstractmethod
     def _nearest(
         self, vector: NDArray[np.float32], k: int, where: Where | None, *, exact: bool
     ) -> tuple[IdArray, NDArray[np.float64]]:
@@ -315,7 +129,7 @@ class RemoteIndex(ProbedIndex):
     # -- building ---------------------------------------------------------------
 
     @classmethod
-    def build(
+    def build(  # type: ignore[override]  # a server needs an address
         cls,
         codes: Any,
         ids: Any = None,
@@ -390,7 +204,7 @@ class RemoteIndex(ProbedIndex):
         self._here.trouble = ""
         try:
             return super().search_many(surrogates, k, among=among)
-        except _Here:
+        except Here:
             assert self._local is not None
         except Gone as gone:
             self._is_seen = False
@@ -398,6 +212,21 @@ class RemoteIndex(ProbedIndex):
                 raise
             self._here.trouble = f"{gone} Answers are exact, from the local codes, meanwhile."
         return self._local.search_many(surrogates, k, among=among)
+
+    @property
+    def _width(self) -> int:
+        return self._dim + len(self._side_names)
+
+    def _mark(self) -> dict[str, Any]:
+        """What the table says of itself."""
+        return {"owner": self.owner, "space": self._space, "items": len(self), "dim": self._width}
+
+    def _check(self) -> None:
+        """Raise :class:`Gone` where the table is not there or not what was loaded."""
+        found = self.server.mark(self.table)
+        if found is None or {name: found.get(name) for name in self._mark()} != self._mark():
+            what = "is gone" if found is None else "holds other codes than this generation's"
+            raise Gone(f"The table {self.table} {what}; run: likewise verify --engine.")
 
     def _ask(self, work: Callable[[], T], questions: int = 1) -> T:
         """Let the server work, once it was seen that it holds what it should."""
@@ -408,7 +237,8 @@ class RemoteIndex(ProbedIndex):
                 self._is_seen = True
             return work()
 
-        return self.server.ask(checked, self._patience * max(1.0, questions / 20))
+        answered: T = self.server.ask(checked, self._patience * max(1.0, questions / 20))
+        return answered
 
     def _room(self, k: int, among: Any) -> tuple[int, Any]:
         if isinstance(among, Allowed) and self.position >= 0 and check_k(k) <= FEW:
@@ -429,7 +259,7 @@ class RemoteIndex(ProbedIndex):
         if rows is None or isinstance(rows, Where):
             return rows
         if min(len(rows), len(self) - len(rows)) > NAMED and self._local is not None:
-            raise _Here
+            raise Here
         if len(rows) <= len(self) // 2:
             return Where(*self._ids_said(self._ids[rows], out=False), len(rows))
         rest = np.delete(self._ids, rows)
@@ -437,7 +267,7 @@ class RemoteIndex(ProbedIndex):
 
     def _look(self, vectors: NDArray[np.float32], k: int, rows: Any) -> Found:
         where = self._where(rows)
-        exact = self.structure == "scan" or (where is not None and self._sorts(where.count))
+        exact = self.structure == "scan" or (where is not None and self._sorts(where.left))
         return self._places(vectors, k, where, exact=exact)
 
     def _sorts(self, count: int) -> bool:
@@ -487,6 +317,13 @@ class RemoteIndex(ProbedIndex):
         self._set_probes(16)  # a server tells no ranks: try
         while self._measured(groups, true) < goal.recall and self._probes < self._most_probes:
             self._set_probes(2 * self._probes)
+        enough = self._probes
+        self._set_probes(max(1, 3 * enough // 4))
+        if self._measured(groups, true) < goal.recall:
+            self._set_probes(enough)
+
+    def _halves(self, *given: Any) -> list[NDArray[np.float32]]:
+        return [half[::FEWER] for half in super()._halves(*given)]
 
     def _ranks(self, vectors: NDArray[np.float32], rows: IdArray) -> IdArray:
         raise NotImplementedError

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.engines import main as engines
 from benchmarks.index import main
+from benchmarks.scale import main as scale
 from experiments.report import Report
 
 
@@ -23,3 +25,29 @@ def test_quick_run() -> None:
     for row in kinds:
         assert row["recall"] >= (0.8 if "hnsw" in row["method"] else 0.97)
         assert row["p50_ms"] > 0
+
+
+def test_quick_run_of_the_engines() -> None:
+    report = Report("engines", quick=True, settings={"engines": "faiss,postgres"})
+    engines(report)
+    rows = [row for row in report.rows if "recall" in row]
+    assert {(row["engine"], row["queries"], row["share"]) for row in rows} == {
+        (engine, queries, share)
+        for engine in ("faiss", "postgres")
+        for queries in ("plain", "learned")
+        for share in (1.0, 0.1, 0.01, 0.001)
+    }
+    assert min(row["recall"] for row in rows) >= 0.97
+    beside = [row for row in report.rows if "peer" in row]
+    assert {row["peer"] for row in beside} == {"postgres directly"}
+
+
+def test_quick_run_of_the_lists() -> None:
+    report = Report("scale", quick=True)
+    scale(report)
+    assert {row["files"] for row in report.rows if "files" in row} == {1}
+    pages = [row for row in report.rows if row["method"] == "page by keyset"]
+    assert {(row["items"], row["filter"]) for row in pages} == {
+        (items, name) for items in (1_000, 4_000) for name in ("all", "folder", "tag")
+    }
+    assert all("exponent" in row for row in pages if row["items"] == 4_000)

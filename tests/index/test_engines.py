@@ -13,11 +13,10 @@ import psycopg
 import pytest
 
 import likewise
-from likewise.collection import Filter, verify
-from likewise.collection.lines import engines
+from likewise.collection import Filter, engines, verify
 from likewise.index import REGISTRY, remote
 from likewise.index import postgres as postgres_module
-from likewise.index.remote import Address, Gone
+from likewise.index._server import PATIENCE, Address, Gone
 from likewise.types import BadInput, DataProblem, Surrogate
 from tests import servers
 
@@ -204,7 +203,7 @@ def test_a_late_server_is_not_waited_for(served, db, monkeypatch):
         assert answers(served) == right
         started = time.perf_counter()
         served.search(7)
-        assert time.perf_counter() - started < remote.PATIENCE, "it is left alone for a while"
+        assert time.perf_counter() - started < PATIENCE, "it is left alone for a while"
     on(served.store.settings.get("engine")).close()
     assert answers(served) == right
     assert served.search(1).degraded == ""
@@ -316,6 +315,26 @@ def test_what_is_wrong_there_is_found_and_repaired(served, db):
     (finding,) = served.verify_engine()
     assert served.search(1).degraded == ""
     assert verify(served.data) == []
+
+
+def test_the_command_line_names_it_and_verifies_it(folder, address, db):
+    from typer.testing import CliRunner
+
+    from likewise.cli import app
+
+    def call(*words):
+        return CliRunner().invoke(app, [*words])
+
+    place = ["--collection", str(folder)]
+    told = call("verify", "--engine", *place)
+    assert told.exit_code == 2
+    assert "No server serves this collection" in told.output
+    assert call("index", str(folder), "--engine", address).exit_code == 0
+    assert call("verify", "--engine", *place).output.strip() == "All is well."
+    name = Address.of(address).name
+    db.execute(f"DELETE FROM {name} WHERE id IN (3, 4)")
+    assert "2 items were missing" in call("verify", "--engine", *place).output
+    assert call("verify", "--engine", *place).output.strip() == "All is well."
 
 
 def test_other_codes_are_never_served(served, db):

@@ -40,6 +40,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("postgres", {"index": "ivfflat", "probes": ALL}),
     ("postgres", {"index": "ivfflat", "half": "1", "probes": ALL}),
     ("postgres", {"index": "hnsw"}),
+    ("milvus", {"index": "ivf", "probes": ALL}),
 ]
 NAMES = ["-".join([kind, *map(str, how.values())]) for kind, how in VARIANTS]
 COMPLETE = [
@@ -51,7 +52,10 @@ COMPLETE = [
     )
     for _, how in VARIANTS
 ]
-SLOW = [how.get("index") == "hnsw" or how.get("half") == "1" for _, how in VARIANTS]
+SLOW = [
+    kind == "milvus" or how.get("index") == "hnsw" or how.get("half") == "1"
+    for kind, how in VARIANTS
+]
 MARKED = [
     pytest.param(*variant, marks=pytest.mark.slow) if slow else variant
     for variant, slow in zip(VARIANTS, SLOW)
@@ -59,16 +63,19 @@ MARKED = [
 every = pytest.mark.parametrize(("kind", "how"), MARKED, ids=NAMES)
 complete = pytest.mark.parametrize(
     ("kind", "how"),
-    [v for v, whole in zip(VARIANTS, COMPLETE) if whole],
+    [v for v, whole in zip(MARKED, COMPLETE) if whole],
     ids=[n for n, whole in zip(NAMES, COMPLETE) if whole],
 )
 
 
 def build(kind: str, how: dict[str, Any], *args: Any, **more: Any) -> BaseIndex:
-    if kind == "postgres":
+    if kind in ("postgres", "milvus"):
         options = {name: how[name] for name in ("index", "half") if name in how}
         how = {name: value for name, value in how.items() if name not in options}
-        where = servers.postgres().address(**options)
+        if kind == "postgres":
+            where = servers.postgres().address(**options)
+        else:
+            where = servers.milvus().address("law", **options)
         how |= {"address": where, "table": f"law_{next(TABLES)}"}
     return REGISTRY[kind].build(*args, **how, **more)
 

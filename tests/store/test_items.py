@@ -194,10 +194,15 @@ def test_filters_give_exactly_the_right_ids(store: Store) -> None:
     store.contents.record(facts, {"deep": np.ones((5, 3))})
 
     def found(**wanted: object) -> list[int]:
-        return [
-            ids.index(i) + 1
-            for i in store.items.matching(Filter(**wanted)).tolist()  # type: ignore[arg-type]
-        ]
+        one = Filter(**wanted)  # type: ignore[arg-type]
+        matching = store.items.matching(one).tolist()
+        assert store.items.count(one) == len(matching)
+        after, pages = 0, []
+        while page := store.items.page(one, 2, after):
+            pages += [item.id for item in page]
+            after = pages[-1]
+        assert pages == matching
+        return [ids.index(i) + 1 for i in matching]
 
     assert found() == [1, 2, 3, 4, 5]
     assert found(folder="a") == found(folder="a/") == [1, 2]

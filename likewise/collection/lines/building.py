@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.collection.lines import engines, meanings
+from likewise.collection import engines
+from likewise.collection.lines import meanings
 from likewise.collection.lines.defaults import spec_of, weights_of
 from likewise.collection.lines.smoothing import CHECKED, FEWEST, KEPT, kept, smoothed_items
 from likewise.learners.plain import Plain

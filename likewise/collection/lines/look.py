@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.lines import engines
+from likewise.collection import engines
 from likewise.collection.lines.building import (
     build_generation,
     current_space,

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from likewise.index import REGISTRY
-from likewise.index.remote import SCHEMES, Address, RemoteIndex
+from likewise.index._server import SCHEMES, Address
+from likewise.index.remote import RemoteIndex
 from likewise.store import Finding, Generation, Store
 from likewise.types import BadInput, DataProblem, FloatArray, IdArray, LikewiseError
 
@@ -120,8 +121,9 @@ def follow(store: Store) -> None:
         store.forget_restatements(min((g.settings["position"] for g in kept), default=0))
 
 
-def verify(store: Store, generation: Generation | None) -> tuple[list[Finding], bool]:
-    """Compare a server with the catalogue and repair it; whether it must be loaded anew."""
+def verify(store: Store) -> list[Finding]:
+    """Compare a server with the catalogue and repair it, or let the next build load it anew."""
+    generation = store.generations.current()
     if generation is None or "table" not in generation.settings:
         raise BadInput("No server serves this collection; name one with likewise index --engine.")
     folder = generation.folder
@@ -133,16 +135,18 @@ def verify(store: Store, generation: Generation | None) -> tuple[list[Finding], 
     except DataProblem as error:
         if getattr(error, "lost", False):
             raise
-        return [Finding("cache", shown, f"{error} It was loaded anew.")], True
+        store.generations.withdraw("main")
+        return [Finding("cache", shown, f"{error} It was loaded anew.")]
     follow(store)
     if len(wrong) or len(missing) > len(ids) // 2:
         said = f"{len(missing):,} items were missing and {len(wrong):,} of a sample differed"
-        return [Finding("cache", shown, f"In {shown} {said}; it was loaded anew.")], True
+        store.generations.withdraw("main")
+        return [Finding("cache", shown, f"In {shown} {said}; it was loaded anew.")]
     if not len(missing) and not len(extra):
-        return [], False
+        return []
     index.mend(missing, extra, codes, store.facts(missing))
     said = f"{len(missing):,} items were missing and {len(extra):,} were too many"
-    return [Finding("cache", shown, f"In {shown} {said}; this was repaired.")], False
+    return [Finding("cache", shown, f"In {shown} {said}; this was repaired.")]
 
 
 def _owner(store: Store) -> str:
