@@ -6,18 +6,8 @@
      "mean": [0.481, 0.458, 0.408], "std": [0.269, 0.261, 0.276],
      "layout": "NCHW", "output": "image_embeds", "normalise": true}
 
-===========  =========================================================================
-size         side of the square input, or [height, width]
-resize       ``squash`` to the size, or ``shortest``: scale the shorter side to it
-crop         true with ``shortest``: the centre is cut out; false with ``squash``
-mean, std    a channel's mean and deviation for values in [0, 1]
-layout       ``NCHW`` or ``NHWC``
-output       name of the output that holds one vector a picture
-normalise    whether rows are brought to unit length
-===========  =========================================================================
-
-Only ``interpolation`` (``bicubic``, the default, ``bilinear`` or ``area``) may be left out.
-Scale: whatever the network gives, or unit length.
+``size`` is a side or [height, width], and docs/features.md explains the rest.  Scale: whatever
+the network gives, or unit length where it is to ``normalise``.
 """
 
 from __future__ import annotations
@@ -63,17 +53,13 @@ class Preprocessing:
     def read(cls, path: Path) -> Preprocessing:
         """The settings of a JSON file; what is missing or wrong is named."""
         try:
-            text = path.read_text(encoding="utf-8")
+            values = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise NotFound(
                 f"The file {path.name} is missing: put a JSON with size, resize, crop, mean, std, "
                 "layout, output and normalise beside the ONNX file."
             ) from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"The file {path.name} cannot be read: {error}.") from error
-        try:
-            values = json.loads(text)
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             raise BadInput(f"The file {path.name} is no valid JSON: {error}.") from error
         return cls.of(values, path.name)
 

@@ -33,11 +33,7 @@ def add_vectors(store: Store, path: Path) -> int:
         raise BadInput(
             f"{path.name} names {shown!r}, which is not an item here; nothing was added."
         )
-    chosen: dict[int, int] = {}
-    for row, name in enumerate(names):
-        number = content[name]
-        if number is not None:
-            chosen[number] = row
+    chosen = {c: row for row, name in enumerate(names) if (c := content[name]) is not None}
     if chosen:
         store.segments.append(list(chosen), {BLOCK: matrix[list(chosen.values())]})
     return len(chosen)
