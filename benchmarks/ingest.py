@@ -1,13 +1,15 @@
 """Indexing photos of 1, 6, 12 and 24 megapixels, against a bare loop and against an older commit.
 
-Photos are enlarged with detail added; one in ten is a HEIC, one in twenty a DNG with a preview.
-The bare loop reads, decodes at the same scale and computes the same features, in as many
-processes; it neither hashes nor keeps anything.  Runs are interleaved, each in a process of its
-own, and compared by their CPU time, which others on the machine change least; the best of
-``--rounds`` counts.  ``stage`` rows say where the time of one picture goes.
+Photos are enlarged with detail added.  Rows of ``mixed`` files hold one HEIC in ten and one DNG
+with a preview in twenty, the others JPEGs alone, which older commits read too.  The bare loop
+reads, decodes at the same scale and computes the same features, in as many processes; it neither
+hashes nor keeps anything.  Runs are interleaved, each in a process of its own, and compared by
+their CPU time, which others on the machine change least; the best of ``--rounds`` counts.
+``cpu_ms`` is of one picture more: what a run over a few pictures takes is the start, and is taken
+off.  ``stage`` rows say where the time of one picture goes.
 
     python -m benchmarks.ingest                        1,000 pictures of each size
-    python -m benchmarks.ingest --pictures 200 --sizes 24
+    python -m benchmarks.ingest --pictures 200 --sizes 24 --files mixed
     python -m benchmarks.ingest --old FOLDER           a checkout of another commit beside it
 """
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import io
+import itertools
 import json
 import multiprocessing
 import os
@@ -44,6 +47,8 @@ from likewise.intake.decoding import THUMBNAIL_SIDE, WORK_SIDE, decode, encode_j
 from likewise.intake.metadata import read_metadata
 
 CHUNK = 8
+START = 10
+"""Pictures of the run that shows what a start takes."""
 SIZES = (1.0, 6.0, 12.0, 24.0)
 MODELS = 20
 """Different pictures of each size; the others have the same pixels and a few bytes more."""
@@ -52,8 +57,10 @@ MODELS = 20
 # -- pictures --------------------------------------------------------------------
 
 
-def write_photos(folder: Path, count: int, megapixels: float, report: Report) -> None:
-    """A folder of photos of one size: JPEG, every tenth a HEIC, every twentieth a DNG."""
+def write_photos(
+    folder: Path, count: int, megapixels: float, report: Report, *, mixed: bool = True
+) -> None:
+    """A folder of photos of one size: JPEG; mixed with HEIC (one in ten) and DNG (in twenty)."""
     folder.mkdir()
     if report.quick:
         sources: Any = swatches(MODELS, size=96, seed=0).render_all(jobs=1)
@@ -61,11 +68,12 @@ def write_photos(folder: Path, count: int, megapixels: float, report: Report) ->
         sources = load_flickr8k().pictures
     rng = np.random.default_rng(report.seed)
     made: dict[int, tuple[str, bytes]] = {}
+    models = report.settings.get("models") or MODELS
     for at in range(count):
-        model = at % MODELS
+        model = at % models
         if model not in made:
             picture = enlarged(sources[model], megapixels, rng)
-            made[model] = encoded(picture, model)
+            made[model] = encoded(picture, model if mixed else 0)
         ending, data = made[model]
         # A box that every reader of HEIC passes over; behind the others nobody looks.
         more = b"\x00\x00\x00\x10free" + at.to_bytes(8, "big")
@@ -116,6 +124,25 @@ def index(folder: str, data: str, processes: int, features: list[str]) -> dict[s
     }  # fmt: skip
 
 
+def children(folder: str, data: str, processes: int, features: list[str]) -> dict[str, float]:
+    """What reads pictures, without the record and the index: files to children and back."""
+    import hashlib
+
+    files = sorted(os.path.join(folder, name) for name in os.listdir(folder))
+    if os.path.isdir(os.path.join(os.path.dirname(likewise.__file__), "intake")):
+        from likewise.intake.workers import Task, describe
+    else:  # an older commit, which read every file twice: here for its hash
+        from likewise.collection.workers import Task, describe
+
+        for file in files:
+            with open(file, "rb") as opened:
+                hashlib.sha256(opened.read()).digest()
+    started = time.perf_counter()
+    tasks = [Task(at, os.fsencode(file)) for at, file in enumerate(files)]
+    done = sum(o.picture is not None for o in describe(tasks, features, processes=processes))
+    return {"items": done, "seconds": time.perf_counter() - started}
+
+
 def bare(folder: str, data: str, processes: int, features: list[str]) -> dict[str, float]:
     """The peer: files dealt out to processes beforehand, decoded, described, and forgotten."""
     files = sorted(os.path.join(folder, name) for name in os.listdir(folder))
@@ -162,7 +189,7 @@ def in_process(what: str, given: tuple[Any, ...], root: str | None = None) -> di
     """
     here = str(Path(__file__).resolve().parent.parent)
     # An older commit may not have what this file imports; all it needs is the one function.
-    code = "import json, os, sys, time, likewise\n" + _source(index) if root else ""
+    code = "import json, os, sys, time, likewise\n" + _source(globals()[what]) if root else ""
     code = code or f"import json, os, sys, time\nfrom benchmarks.ingest import {what}\n"
     code += f"if __name__ == '__main__':\n    print(json.dumps({what}(*json.loads(sys.argv[1]))))\n"
     environment = {**os.environ, "PYTHONPATH": root or here}
@@ -254,44 +281,62 @@ def main(report: Report) -> None:
     sizes = (0.05,) if report.quick else report.settings.get("sizes") or SIZES
     rounds = 1 if report.quick else report.settings.get("rounds") or 2
     old = report.settings.get("old")
-    runs: list[tuple[str, str, str | None]] = [
-        ("bare loop", "bare", None),
-        ("likewise", "index", None),
-    ]
-    runs += [("old", "index", str(Path(old).resolve()))] if old else []
+    kinds = ("mixed",) if report.quick else report.settings.get("files") or ("mixed", "jpeg")
     features = ("colour", "texture") if report.quick else FEATURES
-    for megapixels in sizes:
+    for megapixels, files in itertools.product(sizes, kinds):
+        runs: list[tuple[str, str, str | None]] = [
+            ("bare loop", "bare", None),
+            ("children", "children", None),
+            ("likewise", "index", None),
+        ]
+        if old and files == "jpeg":  # what it cannot read would cost it nothing
+            root = str(Path(old).resolve())
+            runs += [("old children", "children", root), ("old", "index", root)]
+        runs = [run for run in runs if run[0] in (report.settings.get("runs") or run)]
         with tempfile.TemporaryDirectory(dir=report.settings.get("place")) as place:
-            folder = Path(place) / "photos"
-            write_photos(folder, count, megapixels, report)
+            folder, few = Path(place) / "photos", Path(place) / "few"
+            write_photos(folder, count, megapixels, report, mixed=files == "mixed")
+            few.mkdir()
+            for file in sorted(folder.iterdir())[:START]:
+                os.link(file, few / file.name)
             best: dict[tuple[str, int], dict[str, Any]] = {}
-            for turn in range(rounds):
-                for processes in (1, 2):
-                    for name, what, root in runs:
-                        data = str(Path(place) / f"{name}-{processes}-{turn}")
-                        given = (str(folder), data, processes, list(features))
-                        run_now = in_process(what, given, root)
-                        kept = best.setdefault((name, processes), run_now)
-                        best[name, processes] = min(kept, run_now, key=lambda r: float(r["cpu"]))
+            for turn, processes, (name, what, root) in itertools.product(
+                range(rounds), report.settings.get("processes") or (1, 2), runs
+            ):
+                data = str(Path(place) / f"{name}-{processes}-{turn}")
+                given = (processes, list(features))
+                start = {"cpu": 0.0, "items": 0}
+                if not report.quick:  # else noise is larger than the difference
+                    start = in_process(what, (str(few), data + "-few", *given), root)
+                run_now = in_process(what, (str(folder), data, *given), root)
+                more = run_now["items"] - start["items"]
+                run_now["each"] = (run_now["cpu"] - start["cpu"]) / max(more, 1)
+                kept = best.setdefault((name, processes), run_now)
+                best[name, processes] = min(kept, run_now, key=lambda r: float(r["each"]))
             for (name, processes), one in best.items():
-                each = one["cpu"] / max(one["items"], 1)
-                peer, former = best["bare loop", processes], best.get(("old", processes))
+                peer = best["bare loop", processes]
+                former = best.get(("old children" if name == "children" else "old", processes))
                 report.row(
-                    method=name, megapixels=megapixels, processes=processes, items=one["items"],
-                    per_second=one["items"] / one["seconds"], cpu_ms=1000 * each,
-                    ratio=each / (peer["cpu"] / peer["items"]),
-                    times_old=former and former["cpu"] / max(former["items"], 1) / each,
-                    rss_mib=one["rss_mib"], again_seconds=one.get("again"),
-                    decoded_again=one.get("decoded"),
+                    method=name, files=files, megapixels=megapixels, processes=processes,
+                    items=one["items"], per_second=one["items"] / one["seconds"],
+                    cpu_ms=1000 * one["each"], ratio=one["each"] / peer["each"],
+                    times_old=former and former["each"] / one["each"], rss_mib=one["rss_mib"],
+                    again_seconds=one.get("again"), decoded_again=one.get("decoded"),
                 )  # fmt: skip
             for stage, ms in stages(folder, features):
-                report.row(method="stage", megapixels=megapixels, stage=stage, cpu_ms=ms)
+                report.row(
+                    method="stage", files=files, megapixels=megapixels, stage=stage, cpu_ms=ms
+                )
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pictures", type=int, metavar="N", help="pictures of each size (1,000)")
     parser.add_argument("--sizes", type=float, nargs="+", help="megapixels (1 6 12 24)")
+    parser.add_argument("--files", nargs="+", choices=("mixed", "jpeg"), help="kinds (both)")
     parser.add_argument("--rounds", type=int, help="runs of each kind, the best counts (2)")
+    parser.add_argument("--processes", type=int, nargs="+", help="numbers of processes (1 2)")
+    parser.add_argument("--runs", nargs="+", help="kinds of run (all)")
+    parser.add_argument("--models", type=int, help="different pictures of each size (20)")
     parser.add_argument("--old", metavar="FOLDER", help="a checkout of another commit to compare")
     parser.add_argument("--place", metavar="FOLDER", help="where the pictures are written")
 

@@ -9,6 +9,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -125,23 +126,23 @@ def progress_bar(title: str, unit: str = "pictures") -> Iterator[Telling]:
     if not sys.stderr.isatty():
         yield Telling(None, unit)
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
 
-    said = TextColumn("{task.description}"), TextColumn("{task.fields[pace]}")
-    columns = (said[0], BarColumn(), MofNCompleteColumn(), said[1])
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    said, pace = map(progress.TextColumn, ("{task.description}", "{task.fields[pace]}"))
+    columns = (said, progress.BarColumn(), progress.MofNCompleteColumn(), pace)
+    with progress.Progress(*columns, console=Console(stderr=True)) as bar:
         bar.add_task(title, total=None, pace="")
         yield Telling(bar, unit)
 
 
+@dataclass
 class Telling:
     """Shows how far work is; time left is the forecast's, by bytes, where there is one."""
 
-    def __init__(self, bar: Any, unit: str) -> None:
-        self.bar, self.unit = bar, unit
-        self.forecast: Forecast | None = None
+    bar: Any
+    unit: str
+    forecast: Forecast | None = None
 
     def __call__(self, done: int, total: int) -> None:
         """So many are done of so many."""
@@ -150,7 +151,7 @@ class Telling:
         from likewise.intake.forecast import duration  # heavy: not for every command
 
         task = self.bar.tasks[0]
-        left = self.forecast.seconds if self.forecast else task.time_remaining or 0.0
+        left = self.forecast.seconds if self.forecast else task.time_remaining
         rest = f", {duration(left)} left" if left and done < total else ""
         pace = f"{task.speed or 0.0:,.0f} {self.unit}/s{rest}"
         self.bar.update(task.id, completed=done, total=total, pace=pace)

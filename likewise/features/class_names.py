@@ -7,7 +7,6 @@ order; the file is read as data, the package's code does not run.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import lru_cache
 from importlib import metadata
 from typing import Any, NamedTuple
@@ -45,40 +44,21 @@ def class_names() -> tuple[str, ...]:
         raise DataProblem(
             f"The list of class names cannot be read: reinstall {PACKAGE}."
         ) from error
-    if not _is_list_of_names(names):
+    good = isinstance(names, list) and len(names) == COUNT
+    if not good or not all(isinstance(name, str) and name for name in names):
         raise DataProblem(
             f"The list of class names does not hold {COUNT} names: install {PACKAGE} 0.2.1."
         )
     return tuple(names)
 
 
-def _is_list_of_names(names: Any) -> bool:
-    return (
-        isinstance(names, list)
-        and len(names) == COUNT
-        and all(isinstance(name, str) and name for name in names)
-    )
+def tags(logits: NDArray[Any], *, most: int = 3, least: float = 0.15) -> list[list[Tag]]:
+    """At most so many class names of each picture, best first.
 
-
-def tags(
-    logits: NDArray[Any],
-    *,
-    most: int = 3,
-    least: float = 0.15,
-    names: Sequence[str] | None = None,
-) -> list[list[Tag]]:
-    """The best class names of each picture, best first.
-
-    Parameters
-    ----------
-    logits
-        One row of 1,000 a picture, as the block ``logits`` gives them.
-    most
-        At most this many tags a picture.
-    least
-        Tags below this probability are left out: rather none than a wild guess.
+    ``logits`` has one row of 1,000 a picture, as the block of this name gives them.  Tags below
+    the ``least`` probability are left out: rather none than a wild guess.
     """
-    names = class_names() if names is None else names
+    names = class_names()
     rows = as_matrix(logits, dim=len(names), name="logits").astype(np.float64)
     rows = np.exp(rows - rows.max(axis=1, keepdims=True))
     rows /= rows.sum(axis=1, keepdims=True)

@@ -163,6 +163,7 @@ def _view(tensor: _Tensor, numbers: NDArray[Any]) -> NDArray[np.float32]:
 
 _CONSTANT = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 _LITERAL = {"BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE"}
+_EMPTY: dict[str, Any] = {"EMPTY_DICT": dict, "EMPTY_LIST": list}
 _SHORT_TUPLE = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
@@ -194,18 +195,14 @@ def _step(name: str, argument: Any, stack: list[Any]) -> None:
         stack.append(_CONSTANT[name])
     elif name in _LITERAL:
         stack.append(argument)
-    elif name == "EMPTY_DICT":
-        stack.append({})
-    elif name == "EMPTY_LIST":
-        stack.append([])
+    elif name in _EMPTY:
+        stack.append(_EMPTY[name]())
     elif name == "MARK":
         stack.append(_MARK)
     elif name == "TUPLE":
-        items = _since_mark(stack)
-        stack.append(tuple(items))
+        stack.append(tuple(_since_mark(stack)))
     elif name in _SHORT_TUPLE:
-        count = _SHORT_TUPLE[name]
-        items = [stack.pop() for _ in range(count)]
+        items = [stack.pop() for _ in range(_SHORT_TUPLE[name])]
         stack.append(tuple(reversed(items)))
     elif name == "APPENDS":
         items = _since_mark(stack)

@@ -108,10 +108,10 @@ def _decode_open(
     if image.width * image.height > MAX_PIXELS:
         raise Image.DecompressionBombError
     image.load()
-    turned = _oriented(image)
+    turned, on_its_side = _oriented(image)
     if raw is not None:
         kind, (width, height) = "RAW", raw.size
-    elif _sideways(image):
+    elif on_its_side:
         width, height = height, width
     rgb = _to_srgb(_shrink_early(turned))
     small = _fit(rgb, WORK_SIDE)
@@ -146,18 +146,13 @@ def crop_pixels(
     return np.ascontiguousarray(pixels[y0:y1, x0:x1])
 
 
-def _oriented(image: Image.Image) -> Image.Image:
+def _oriented(image: Image.Image) -> tuple[Image.Image, bool]:
+    """The picture upright, and whether it lay on its side."""
     try:
-        return ImageOps.exif_transpose(image) or image
+        on_its_side = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        return ImageOps.exif_transpose(image) or image, on_its_side
     except Exception:  # broken EXIF must not cost the picture
-        return image
-
-
-def _sideways(image: Image.Image) -> bool:
-    try:
-        return image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-    except Exception:
-        return False
+        return image, False
 
 
 def _shrink_early(image: Image.Image) -> Image.Image:

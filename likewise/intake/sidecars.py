@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -33,28 +34,18 @@ class SidecarReport:
     problems: list[str] = field(default_factory=list)
 
 
-def read_beside(store: Store, folder: Path) -> SidecarReport:
+def read_beside(store: Store, folder: Path) -> None:
     """Read sidecar files in the collection's folder that are new or changed."""
-    total = SidecarReport()
-    for name in BESIDE:
-        for ending in ENDINGS:
-            path = folder / (name + ending)
-            if not path.is_file():
-                continue
+    for name, ending in itertools.product(BESIDE, ENDINGS):
+        path = folder / (name + ending)
+        if path.is_file():
             mark = f"sidecar:{path.name}"
-            digest = hashlib.sha256(path.read_bytes() + _count(store)).hexdigest()
-            if store.settings.get(mark) == digest:
-                continue
-            report = read_sidecar(store, folder, path)
-            store.settings.set(mark, digest)
-            total.described += report.described
-            total.problems += report.problems
-    return total
-
-
-def _count(store: Store) -> bytes:
-    # New items may be the ones that a row speaks of: read again when their number changes.
-    return str(sum(store.items.counts().values())).encode()
+            # New items may be the ones that a row speaks of: read again when their number changes.
+            count = str(sum(store.items.counts().values())).encode()
+            digest = hashlib.sha256(path.read_bytes() + count).hexdigest()
+            if store.settings.get(mark) != digest:
+                read_sidecar(store, folder, path)
+                store.settings.set(mark, digest)
 
 
 def read_sidecar(store: Store, folder: Path, path: Path) -> SidecarReport:

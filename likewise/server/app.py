@@ -25,7 +25,6 @@ from likewise.server.routes import (
     layouts,
     models,
     originals,
-    roots,
     search,
     sessions,
     uploads,
@@ -87,18 +86,8 @@ def make_app(
     errors.install(app, files.nowhere)
     api = APIRouter(prefix="/api/v1")
     for part in (
-        search,
-        layouts,
-        items,
-        originals,
-        uploads,
-        judgements,
-        comparing,
-        models,
-        jobs,
-        roots,
-        sessions,
-    ):
+        search, layouts, items, originals, uploads, judgements, comparing, models, jobs, sessions,
+    ):  # fmt: skip
         api.include_router(part.router)
     app.include_router(api)
     for address in SCREENS:

@@ -1,18 +1,22 @@
-"""Status, jobs and their news."""
+"""Status, folders, jobs and their news."""
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path
-from pydantic import BaseModel
+from fastapi import APIRouter, HTTPException, Path
+from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
 import likewise
+from likewise.collection import printable
 from likewise.server.errors import refusals
 from likewise.server.jobs import as_json
-from likewise.server.schemas import BIGGEST, JobOut, Strict
+from likewise.server.routes.originals import Own
+from likewise.server.schemas import BIGGEST, JobOut, Strict, Words
 from likewise.server.served import Here, Key
+from likewise.types import BadInput
 
 router = APIRouter(tags=["jobs"], responses=refusals())
 Id = Annotated[int, Path(ge=1, le=BIGGEST)]
@@ -52,6 +56,40 @@ def status(here: Here) -> dict[str, Any]:
         "version": likewise.__version__,
         "name": here.collection.folder.name,
     }
+
+
+class RootIn(Strict):
+    """A folder of the machine that serves, by its whole path."""
+
+    path: Words
+
+
+class RootOut(BaseModel):
+    """A folder that pictures are taken in from."""
+
+    path: str = Field(description="the whole path on this machine, else the name")
+    reachable: bool
+
+
+@router.get("/roots", response_model=list[RootOut])
+def roots(here: Here, own: Own) -> list[dict[str, Any]]:
+    """The folders of the collection, its own first."""
+    every = map(os.fsencode, here.collection.status()["roots"])
+    named = [(root, root if own else os.path.basename(root)) for root in every]
+    return [{"path": printable(name), "reachable": os.path.isdir(root)} for root, name in named]
+
+
+@router.post("/roots", response_model=list[RootOut], status_code=201)
+def add_root(asked: RootIn, here: Here, own: Own) -> list[dict[str, Any]]:
+    """Make another folder part of the collection; the next index job reads it."""
+    if not own:
+        raise HTTPException(
+            403, "Folders are added only on the machine that serves, and without a password."
+        )
+    if not os.path.isabs(asked.path):
+        raise BadInput(f"Name the folder by its whole path, not {asked.path!r}.")
+    here.collection.add(asked.path)
+    return roots(here, own)
 
 
 @router.get("/jobs", response_model=list[JobOut])
