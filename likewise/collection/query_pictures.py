@@ -14,7 +14,7 @@ import numpy as np
 
 from likewise.collection.options import Crop
 from likewise.intake.decoding import Unreadable
-from likewise.intake.own_networks import with_places
+from likewise.intake.own_vectors import with_places
 from likewise.intake.workers import Describer, Task, read_file
 from likewise.store import Store, as_file, printable
 from likewise.types import BadInput, FloatArray, NotFound, QueryRef

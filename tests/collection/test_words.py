@@ -48,7 +48,7 @@ def bare(drawn) -> set[str]:
 def test_words_find_pictures_that_carry_none(drawn_and_learned, worded):
     drawn, _, model, before = drawn_and_learned
     assert model.card["guard"]["passed"], model.card["guard"]["sentence"]
-    assert model.card["guard"]["full text"]["p_value"] < 0.05
+    assert model.card["guard"]["words without a model"]["p_value"] < 0.05
     assert model.card["captions"] == len(drawn.names) - len(bare(drawn))
     assert not bare(drawn) & set(before.paths)
     colour = dict(zip(drawn.names, drawn.truth["colour"].tolist()))

@@ -27,7 +27,7 @@ LARGE = 20_000
 """In a larger collection that second search takes too long, and is left out."""
 NAMED, MARKED = 3.0, 1.0
 """How many pictures that people named, or marked for the query, the table's opinion counts for."""
-CLICK = 0.3
+CLICK = 0.5
 """What a picture that was opened for the query counts beside one that was marked."""
 SMOOTH = 1e-2
 """Ridge of the direction of a few pictures."""
@@ -35,7 +35,7 @@ FAINT, FIRST = 0.07, 5
 """Where the first so many pictures show less of a word's classes than this, probably none does:
 so faint are 1 in 20 of the words that pictures of Corel5k are known to show, and every other one
 of 48 words that they are not."""
-AGAINST, PATIENCE = 0.3, 4.0
+AGAINST, PATIENCE = 0.6, 4.0
 """How strongly pictures that are not meant push away, and how many it takes."""
 
 
@@ -147,14 +147,13 @@ def marked(said: Spoken, view: View, marks: Mapping[int, float]) -> Surrogate:
         weights = np.array(list(good.values()))
         told = towards(told, view.rows(list(good)), weights.sum() / MARKED, meanings, weights)
     assert told is not None
-    told = expanded(told, meanings, view, bad)
     if bad:
         best = _best(told, view, bad)
         away = meanings.between(view.rows(best), view.rows(bad), SMOOTH) if len(best) else None
         if away is not None:
             size = meanings.spread(np.asarray(told.vector))
             told = told + away * (size * AGAINST * len(bad) / (len(bad) + PATIENCE))
-    return told
+    return expanded(told, meanings, view, bad)
 
 
 def expanded(
