@@ -21,7 +21,7 @@ from likewise.types import IdArray, Surrogate
 
 TITLE, NETWORK = "class names", "your network"
 """What words were read by: the shipped table, or a network of one's own."""
-EXPANDED, EXPANSION = 20, 1.0
+EXPANDED, EXPANSION = 20, 0.5
 """Best results that are taken to show the words, and what they weigh beside the words."""
 LARGE = 20_000
 """In a larger collection that second search takes too long, and is left out."""
@@ -35,7 +35,7 @@ FAINT, FIRST = 0.07, 5
 """Where the first so many pictures show less of a word's classes than this, probably none does:
 so faint are 1 in 20 of the words that pictures of Corel5k are known to show, and every other one
 of 48 words that they are not."""
-AGAINST, PATIENCE = 0.6, 4.0
+AGAINST, PATIENCE = 0.3, 4.0
 """How strongly pictures that are not meant push away, and how many it takes."""
 
 
