@@ -14,7 +14,7 @@ from likewise.collection.lines.defaults import FEATURES
 from likewise.collection.lines.visual_words import NAME as VISUAL_WORDS
 from likewise.intake import LOCAL
 from likewise.intake.forecast import SAMPLE, Forecast, kept_bytes
-from likewise.intake.own_networks import with_places
+from likewise.intake.own_vectors import with_places
 from likewise.intake.roots import other_roots
 from likewise.intake.scanning import scan
 from likewise.intake.workers import Task, describe

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from likewise.collection.lines.defaults import FEATURES, NETWORK
 from likewise.features import BOTH, block_of, is_elsewhere, named, network_of
-from likewise.intake.own_networks import remember
+from likewise.intake.own_vectors import remember
 from likewise.store import Store
 from likewise.types import BadInput
 

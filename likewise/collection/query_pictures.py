@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.collection.options import Crop
-from likewise.intake.own_networks import with_places
+from likewise.intake.own_vectors import with_places
 from likewise.store import Store, as_file, printable
 from likewise.types import BadInput, FloatArray, NotFound, QueryRef
 

@@ -15,7 +15,7 @@ from likewise.features.text import TextVocabulary
 from likewise.filters import Among
 from likewise.index.flat import FlatIndex
 from likewise.store import Store
-from likewise.types import Hits, Index, LikewiseError, Surrogate
+from likewise.types import Hits, IdArray, Index, LikewiseError, Surrogate
 
 if TYPE_CHECKING:
     from likewise.learners.clicks import Clicks
@@ -63,11 +63,13 @@ class Read(NamedTuple):
 
 
 def read(
-    store: Store, text: str, view: View, learned: Reader | None, *, compact: bool = False
-) -> Read:
+    store: Store, text: str, view: View, learned: Reader | None, *, compact: bool = False,
+    without: IdArray | None = None,
+) -> Read:  # fmt: skip
     """A text as a surrogate: by what was learned here, and else by the shipped table.
 
-    Where a learned model knows a word, the table's opinion of it is not asked.
+    Where a learned model knows a word, the table's opinion of it is not asked.  Items ``without``
+    which it is read do not count as named by anybody.
     """
     own = Read(None, (), ()) if learned is None else learned.read(text, view if compact else None)
     told = class_words().read(text)
@@ -76,6 +78,11 @@ def read(
     if learned is not None:
         taken = set(own.known)
         words = [(w, k) for w, k in words if not taken.issuperset(learned.vocabulary.stems(w))]
+
+    def named(word: str) -> IdArray:
+        ids = store.words.named(word)
+        return ids if without is None else ids[~np.isin(ids, without)]
+
     line, whole, trouble = view.line, None, ""
     meanings = line.meanings(view) if isinstance(line, Look) else None
     if isinstance(line, Look) and (words or learned is None):
@@ -85,7 +92,7 @@ def read(
             trouble = f"The words were looked up in texts only: {error}"
     said = None
     if meanings is not None and (words or whole is not None):
-        said = spoken(words, meanings, view, store.words.named, whole)
+        said = spoken(words, meanings, view, named, whole)
     heard = set() if said is None else {k.word for k in said.known} | {*said.named}
     if whole is not None:
         heard |= {w for w, _ in words}

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.features.onnx_file import (
+    FILTERS,
     OnnxFile,
     Preprocessing,
     first_line,
@@ -33,8 +34,6 @@ PROMPTS = ("{}", "a photo of {}.")
 KINDS = ("", "_fp16", "_int8", "_uint8", "_quantized")
 TOKENS, SIGLIP_TOKENS, MOST_TOKENS = 77, 64, 4096
 """Longest text where no file says so; and what no file says in earnest."""
-FILTERS = {2: "bilinear", 3: "bicubic", 4: "area"}
-"""Numbers of Pillow's filters; others are close to bicubic."""
 OTHER_FILES = ("config.json", "tokenizer_config.json")
 
 
@@ -96,6 +95,7 @@ class Clip(OnnxFile):
         edge = size.get("shortest_edge", 0) if isinstance(size, dict) else size * has_crop
         full = 255 * told.get("rescale_factor", 1 / 255) if told.get("do_rescale", True) else 255
         normal = told.get("do_normalize", True)
+        filters = {int(number): name for name, number in FILTERS.items()}  # as Pillow counts
         mean, std = (
             [value / full for value in (told.get(key, [0.5] * 3) if normal else [other] * 3)]
             for key, other in (("image_mean", 0), ("image_std", 1))
@@ -110,7 +110,7 @@ class Clip(OnnxFile):
                 "layout": "NCHW",
                 "output": self.outputs[0],
                 "normalise": True,
-                "interpolation": FILTERS.get(told.get("resample", 3), "bicubic"),
+                "interpolation": filters.get(told.get("resample", 3), "bicubic"),
             },
             "preprocessor_config.json",
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from likewise.intake.ingest import COMMIT_EVERY, kept_as
-from likewise.intake.own_networks import with_places
+from likewise.intake.own_vectors import with_places
 from likewise.intake.workers import Task, describe
 from likewise.store import Store
 from likewise.types import Progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import time
@@ -91,3 +92,16 @@ def test_reading_costs_little():
     for _ in range(100):
         class_words().read("a red flower on the beach")
     assert time.process_time() - start < 0.5
+
+
+def test_rows_made_by_hand_are_in_the_table() -> None:
+    made = importlib.import_module("scripts.make_word_table")
+    table, rows = class_words(), made.by_hand(list(class_names()))
+    assert {"people", "building", "food"} <= set(rows)
+    for word, row in rows.items():
+        found = table.find(word, colours=False)
+        assert found is not None
+        assert found.word == word
+        assert found.confidence >= 0.79
+        told = np.bincount(found.columns, found.weights, len(row))
+        np.testing.assert_allclose(told, row / row.max(), atol=1 / 255)

@@ -1,8 +1,9 @@
 """Clicks after text queries, and captions, as evidence for a model that reads text.
 
-A caption counts as one click on its picture.  What is measured is what would be served: full
-text and learned words, fused, against full text alone.  A held-out caption's own pictures are
-taken to carry no text, because full text would find them by that very caption.
+A caption counts as one click on its picture.  What is measured is what would be served, full text
+and words as read with the model, against what serves without one: full text, class names and own
+words.  A held-out caption's own pictures are taken to carry no text, because they would be found
+by that very caption.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from likewise.collection.learn.evidence import Make, Mask, Rival, Sources, folds
 from likewise.collection.learn.guard import HeldOut
 from likewise.collection.options import normal_text
 from likewise.collection.search import fused
-from likewise.collection.text import Reader, full_text
+from likewise.collection.text import Reader, full_text, read
 from likewise.evaluation import Comparison, Run
 from likewise.evaluation.guard import LOOKS
 from likewise.features.text import TextVocabulary
@@ -40,7 +41,7 @@ MEASURED = 1_000
 """Held-out queries at most; where there are fewer queries, each is held out once."""
 OTHERS = 50
 """Pictures among which the chosen ones must be found, in a measurement."""
-FULL_TEXT = "full text"
+UNLEARNED = "words without a model"
 
 
 def key_of(text: str) -> str:
@@ -58,7 +59,7 @@ class Texts:
     """Texts, and the pictures chosen (count above 0) or only shown for them."""
 
     takes: ClassVar[tuple[str, ...]] = ("propensity", "captions", "more")
-    baseline: ClassVar[str] = FULL_TEXT
+    baseline: ClassVar[str] = UNLEARNED
 
     sources: Sources
     states: States
@@ -208,8 +209,8 @@ class Texts:
         return measured
 
     def rivals(self, queries: Sequence[int]) -> Mapping[str, Rival]:
-        """Full text alone, and the active model on texts that it has not seen."""
-        found: dict[str, Rival] = {FULL_TEXT: (None, queries)}
+        """Words as read without a model, and the active model on texts that it has not seen."""
+        found: dict[str, Rival] = {UNLEARNED: (None, queries)}
         if self.sources.active is not None:
             known = set(self.seen.tolist())
             fresh = [q for q in queries if hash_of(self.texts[q]) not in known]
@@ -242,17 +243,16 @@ class Texts:
     def _scores(self, query: int, model: Reader | None) -> dict[str, float]:
         rows, luck = self._pool(query)
         text, ids = self.texts[query], self.ids[rows]
-        read = None if model is None else model.read(text)
-        lists = {"words": full_text(self.sources.store, text, len(ids), read, among=ids)}
-        if self.is_caption[query]:
-            bare = self.ids[self.chosen[query]]
-            keep = ~np.isin(lists["words"].ids, bare)
-            lists["words"] = Hits(lists["words"].ids[keep], lists["words"].scores[keep])
-        if read is not None and read.surrogate is not None:
-            learned = self.items[rows] @ read.surrogate.vector
-            order = np.lexsort((ids, -learned))
-            order = order[learned[order] > 0]
-            lists["learned words"] = Hits(ids[order], learned[order])
+        bare = self.ids[self.chosen[query]] if self.is_caption[query] else self.ids[:0]
+        said = read(self.sources.store, text, self.sources.view, model, without=bare)
+        found = full_text(self.sources.store, text, len(ids), said, among=ids)
+        keep = ~np.isin(found.ids, bare)
+        lists = {"words": Hits(found.ids[keep], found.scores[keep])}
+        if said.surrogate is not None:
+            looks = self.items[rows] @ said.surrogate.vector + said.surrogate.offset
+            order = np.lexsort((ids, -looks))
+            order = order[looks[order] > 0]
+            lists[said.found_by] = Hits(ids[order], looks[order])
         hits, _ = fused(lists, len(ids))
         score = dict(zip(hits.ids.tolist(), hits.scores.tolist()))
         return {

@@ -21,13 +21,13 @@ from likewise.types import IdArray, Surrogate
 
 TITLE, NETWORK = "class names", "your network"
 """What words were read by: the shipped table, or a network of one's own."""
-EXPANDED, EXPANSION = 20, 1.0
+EXPANDED, EXPANSION = 20, 0.5
 """Best results that are taken to show the words, and what they weigh beside the words."""
 LARGE = 20_000
 """In a larger collection that second search takes too long, and is left out."""
 NAMED, MARKED = 3.0, 1.0
 """How many pictures that people named, or marked for the query, the table's opinion counts for."""
-CLICK = 0.3
+CLICK = 0.5
 """What a picture that was opened for the query counts beside one that was marked."""
 SMOOTH = 1e-2
 """Ridge of the direction of a few pictures."""
@@ -147,14 +147,13 @@ def marked(said: Spoken, view: View, marks: Mapping[int, float]) -> Surrogate:
         weights = np.array(list(good.values()))
         told = towards(told, view.rows(list(good)), weights.sum() / MARKED, meanings, weights)
     assert told is not None
-    told = expanded(told, meanings, view, bad)
     if bad:
         best = _best(told, view, bad)
         away = meanings.between(view.rows(best), view.rows(bad), SMOOTH) if len(best) else None
         if away is not None:
             size = meanings.spread(np.asarray(told.vector))
             told = told + away * (size * AGAINST * len(bad) / (len(bad) + PATIENCE))
-    return told
+    return expanded(told, meanings, view, bad)
 
 
 def expanded(
