@@ -21,10 +21,10 @@ from experiments.directions import (
     learn_directions,
 )
 from experiments.paper_sets import BLOCK, Floats, Ints, PaperSet
+from experiments.references import Learned, clipped, combine, label_pairs, learn_references
 from experiments.rivals.identity_prior import identity_prior
 from experiments.rivals.qi_rsvm import qi_rsvm
 from likewise.evaluation import Relevance, judged_average_precision, mean, rank
-from likewise.learners.references import Learned, clipped, combine, label_pairs, learn_references
 from likewise.types import Preferences
 
 SIGMA = 0.95
