@@ -19,11 +19,11 @@ import numpy as np
 from experiments.kuang_cifar10 import bucket_recall
 from experiments.paper_sets import Floats, PaperSet, planted, reference_rows
 from experiments.paper_teaching import SIGMA, Taught
+from experiments.references import Learned, clipped, combine, learn_references
 from experiments.report import Report, best_of, peak_mib, percentiles_ms, run
 from likewise.index.faiss import FaissIndex
 from likewise.index.flat import FlatIndex
 from likewise.index.tree import TreeIndex
-from likewise.learners.references import Learned, clipped, combine, learn_references
 from likewise.types import Hits, Surrogate
 
 K = 10

@@ -31,6 +31,7 @@ from scipy import sparse
 
 from experiments.photo_features import photo_features, photos
 from experiments.photo_tasks import Task, content_words, photo_task
+from experiments.references import label_pairs
 from experiments.report import Report, run
 from experiments.rivals.before import BeforeLearner
 from experiments.rivals.oasis import Oasis
@@ -40,7 +41,6 @@ from likewise.collection.lines.defaults import SPECS, WEIGHTS
 from likewise.evaluation import measure, randomisation_test
 from likewise.learners import Plain
 from likewise.learners.bilinear_learner import BilinearLearner
-from likewise.learners.references import label_pairs
 from likewise.learners.teachings import alike_unmarked
 from likewise.solvers.groups import within_groups
 from likewise.solvers.kmeans import kmeans
@@ -59,7 +59,7 @@ SEEDS = 4
 ASKED = 500
 """Fresh queries of CIFAR-10."""
 CLUSTERS = 20
-OLD_FORMS = ("directions", "global", "global+local", "diagonal+local")
+OLD_FORMS = ("directions", "global", "global+local", "diagonal", "diagonal+local")
 """Forms of the learner before that have no place any more."""
 
 Same = Callable[[IdArray, IdArray], NDArray[np.bool_]]
@@ -155,9 +155,8 @@ def learned(
     for name, form in {"ours": "groups", "ours-local": "groups+local"}.items():
         yield name, served(BilinearLearner(task.plain, extension=form, seed=seed), marks=marks)
     if report.settings.get("forms"):
-        for name, sigma in {"diagonal": None, "diagonal sigma .95": 0.95}.items():
-            kuang = BilinearLearner(task.plain, extension="diagonal", sigma=sigma, seed=seed)
-            yield name, served(kuang, marks=marks)
+        tastes = BilinearLearner(task.plain, extension="groups+tastes", seed=seed)
+        yield "ours-tastes", served(tastes, marks=marks)
         for form in OLD_FORMS:
             yield form, served(BeforeLearner(task.plain, extension=form, seed=seed))
         chosen = BilinearLearner(task.plain, seed=seed)

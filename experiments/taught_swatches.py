@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.policies import mixed
+from experiments.references import label_pairs
 from experiments.report import Report, run
 from experiments.score_ranking import rank
 from experiments.sets import simulate_labels
@@ -32,7 +33,6 @@ from likewise.layout.sheet import Mark, SheetRow, contact_sheet
 from likewise.learners import Plain
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.bilinear_learner import BilinearLearner
-from likewise.learners.references import label_pairs
 from likewise.spaces import Blocks
 from likewise.types import Preferences
 
@@ -114,7 +114,7 @@ def learn(world: World, count: int, marks: int, report: Report) -> Bilinear:
     preferences = Preferences(*(np.concatenate(column) for column in columns))
     learner = BilinearLearner(
         world.plain,
-        extension="diagonal" if report.quick else "auto",  # too few there to choose among forms
+        extension="groups+tastes" if report.quick else "auto",  # too few there to choose
         seed=report.seed,
     ).fit(world.x, preferences)
     report.say(f"{learner.report_.method}, held out: {dict(learner.report_.held_out)}")

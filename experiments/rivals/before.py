@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from experiments.references import Learned, clipped, learn_references
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.plain import Plain
-from likewise.learners.references import Learned, clipped, learn_references
 from likewise.types import FloatArray, IdArray, Preferences
 
 PULLS = (0.25, 0.5, 1.0)

@@ -10,8 +10,10 @@ lead from r.  B(q) is one of:
 * the plain weights w0;
 * one *matrix* for all queries: it plays down the directions in which pictures that were
   called alike differ, and weighs the blocks;
+* the same with *tastes*: each reference has a weight per block (as a logarithm), and B(q) is
+  T(q) B T(q), T(q)^2 the weights that its nearest references give;
 * *diagonal* (Kuang, Sun and Wong): each reference has a weight per dimension, and B(q) is the
-  mean of the unit weights of the M nearest references.
+  mean of the unit weights of the M nearest references.  Served where it was learned once.
 
 k(q, r) weighs the M nearest references, so that near ones have more say and a query far from
 all of them is led nowhere.  How near a reference is, its nearest member says: the query itself
@@ -44,6 +46,8 @@ class Bilinear:
         One row of weights a reference; plain weights where it was taught nothing.
     directions
         One row u_r a reference; zeros where it was taught nothing.
+    tastes
+        One row a reference, one column a block: logarithms of weights; with ``half`` only.
     half
         A matrix H with B = H H'; how near a reference is, is then measured in H'x.
     members
@@ -72,6 +76,7 @@ class Bilinear:
         diagonals: Any | None = None,
         directions: Any | None = None,
         half: Any | None = None,
+        tastes: Any | None = None,
         members: Any | None = None,
         sizes: Any | None = None,
         M: int = 10,
@@ -87,6 +92,12 @@ class Bilinear:
         self.half = None if half is None else as_matrix(half, name="half of W").copy()
         if self.half is not None and len(self.half) != d:
             raise BadInput(f"W must have {d} rows, not {len(self.half)}.")
+        shape = (len(self.references), len(self.space.names))
+        self.tastes = None if tastes is None else np.array(tastes, dtype=np.float64)
+        if self.tastes is not None and (
+            self.half is None or self.tastes.shape != shape or not np.isfinite(self.tastes).all()
+        ):
+            raise BadInput(f"Tastes are {shape[0]} x {shape[1]} finite numbers, with a matrix W.")
         if self.diagonals is not None and self.half is not None:
             raise BadInput("Give weights of dimensions or one matrix W, but not both.")
         self.members, self.sizes = self.references, np.ones(len(self.references), np.int64)
@@ -126,8 +137,23 @@ class Bilinear:
             for column, share in zip(near.T, say.T):
                 led += (self.pull * share)[:, None] * self.directions[column]
         if self.half is not None:
-            return (led @ self.half) @ self.half.T
+            taste = self._taste(q)
+            return ((led * taste) @ self.half) @ self.half.T * taste
         return led * (self.plain.w0 if self.diagonals is None else self.weights(q))
+
+    def _taste(self, q: FloatArray) -> FloatArray:
+        """T(q), one row a query, one column a dimension."""
+        if self.tastes is None or not len(self.references):
+            return np.ones((len(q), 1))
+        near, say = self.kin(q)
+        log = np.zeros((len(q), self.tastes.shape[1]))
+        for column, share in zip(near.T, say.T):
+            log += share[:, None] * self.tastes[column]
+        parts = self.space.slices.values()
+        each = [
+            np.repeat(np.exp(b / 2)[:, None], p.stop - p.start, 1) for b, p in zip(log.T, parts)
+        ]
+        return np.concatenate(each, axis=1)
 
     def weights(self, queries: Any) -> FloatArray:
         """B(q) of the diagonal form, one row a query, with the length of the plain weights."""
@@ -152,6 +178,15 @@ class Bilinear:
         near, say = self._say(self._mapped(q))
         return near[0], say[0]
 
+    def kin(self, queries: FloatArray) -> tuple[IdArray, FloatArray]:
+        """The M references whose taste a query has, and how much say each has.
+
+        What counts is how near their own pictures are to plain eyes: members may be alike in
+        one way only.
+        """
+        alike = unit_rows(queries * self._root) @ unit_rows(self.references * self._root).T
+        return self._shares(alike)
+
     def emphasis(self, query: Any) -> dict[str, float]:
         """How much more each block counts for this query than in plain similarity.
 
@@ -169,7 +204,11 @@ class Bilinear:
 
     def _say(self, place: FloatArray) -> tuple[IdArray, FloatArray]:
         """The M nearest references of mapped queries, and k(q, r) of each."""
-        alike = np.maximum.reduceat(unit_rows(place) @ self._places.T, self._starts, axis=1)
+        return self._shares(
+            np.maximum.reduceat(unit_rows(place) @ self._places.T, self._starts, axis=1)
+        )
+
+    def _shares(self, alike: FloatArray) -> tuple[IdArray, FloatArray]:
         near = np.argsort(-alike, axis=1, kind="stable")[:, : self.M]
         if self.warmth is None:
             return near, np.full(near.shape, 1.0 / near.shape[1])
@@ -182,6 +221,8 @@ class Bilinear:
         x = self.space.encode(items).astype(np.float64)
         w = self.plain.w0 if self.diagonals is None else self.weights(q[None, :])[0]
         matrix = np.diag(w) if self.half is None else self.half @ self.half.T
+        if self.tastes is not None:
+            matrix = np.outer(self._taste(q[None])[0], self._taste(q[None])[0]) * matrix
         total = np.array([q @ matrix @ row for row in x])
         if self.directions is not None:
             for r, share in zip(*self.taught_by(q)):
@@ -203,6 +244,7 @@ class Bilinear:
             "members": None if self.members is self.references else self.members,
             "sizes": None if self.members is self.references else self.sizes,
             "half": self.half,
+            "tastes": self.tastes,
         }
         settings = {"M": self.M, "pull": self.pull, "warmth": self.warmth, "reach": self.reach}
         arrays = {name: a for name, a in parts.items() if a is not None}

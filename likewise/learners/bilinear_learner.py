@@ -1,9 +1,10 @@
-"""Learns a bilinear similarity from marks: closed forms for few of them, and Kuang's for more.
+"""Learns a bilinear similarity from marks, in closed forms.
 
 *groups*: one matrix for all queries.  W plays down the directions in which members of a group
 differ, shrunk by how far the groups agree; then one weight theta per block.  W first: the other
 way round W would undo theta.  *local*: queries near a taught one are led where its marks lead.
-*diagonal*: weights per dimension around each taught query (Kuang, Sun and Wong).
+*tastes*: the same, and what is meant depends on the query: theta is that of the taught queries
+near it (as in Kuang, Sun and Wong, with a weight per block in place of one per dimension).
 
 Where the form is to be chosen, it is ``groups`` below `ENOUGH` taught queries.  From there on it
 is ``groups+local`` unless another one clearly puts less in the wrong order for taught queries
@@ -23,21 +24,21 @@ from sklearn.base import BaseEstimator
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.own_settings import BilinearSettings
 from likewise.learners.plain import Plain
-from likewise.learners.references import learn_references
 from likewise.learners.settings import check_learner
 from likewise.learners.teachings import (
     Taught,
+    Triples,
     alike_unmarked,
     directions,
     taught,
     triples,
     wrongly_ordered,
 )
-from likewise.solvers.groups import block_weights, within_groups
+from likewise.solvers.groups import block_weights, local_weights, within_groups
 from likewise.spaces import Blocks
 from likewise.types import FitReport, FloatArray, Preferences, as_matrix
 
-FORMS = ("groups+local", "groups", "diagonal")
+FORMS = ("groups+local", "groups", "groups+tastes")
 """Forms that are tried, the one that is preferred where nothing speaks against it first."""
 
 ENOUGH = 50
@@ -59,8 +60,7 @@ class BilinearLearner(BaseEstimator):
         length where not given.
     seed
         Of the pictures that are drawn at random.
-    extension, evidence, others, weight, ridge, exponent, prior, pull, warmth, reach, M, sigma, C, \
-    clip, tol
+    extension, evidence, others, weight, ridge, exponent, prior, pull, warmth, reach, M
         See :class:`~likewise.learners.own_settings.BilinearSettings`.
 
     Attributes
@@ -86,17 +86,12 @@ class BilinearLearner(BaseEstimator):
         warmth: float | None = 0.05,
         reach: float = 0.5,
         M: int = 20,
-        sigma: float | None = None,
-        C: float = 1.0,
-        clip: bool = True,
-        tol: float = 1e-3,
         seed: int = 0,
     ) -> None:
         self.plain, self.extension, self.seed = plain, extension, seed
         self.evidence, self.others, self.weight = evidence, others, weight
         self.ridge, self.exponent, self.prior = ridge, exponent, prior
         self.pull, self.warmth, self.reach, self.M = pull, warmth, reach, M
-        self.sigma, self.C, self.clip, self.tol = sigma, C, clip, tol
 
     def fit(
         self,
@@ -170,21 +165,28 @@ class BilinearLearner(BaseEstimator):
         return next(form for form in FORMS if not _clearly_worse(wrong[form], wrong[best]))
 
     def _model(self, said: Taught, form: str) -> Bilinear:
-        parts: dict[str, Any] = {}
-        if form == "diagonal":
-            parts["diagonals"] = self._diagonal(said)
-        else:
-            parts["half"] = self._half(said)
-        if form == "groups+local":
-            parts["directions"] = directions(said)
+        half, theta, found = self._half(said)
+        parts: dict[str, Any] = {"half": half}
+        if form != "groups":
             parts["members"], parts["sizes"] = said.members()
-        return Bilinear(
-            self._plain, said.queries, **parts,
-            M=self.M, pull=self.pull, warmth=self.warmth, reach=self.reach,
-        )  # fmt: skip
+            parts["directions"] = directions(said)
+        numbers = {"M": self.M, "pull": self.pull, "warmth": self.warmth, "reach": self.reach}
+        model = Bilinear(self._plain, said.queries, **parts, **numbers)
+        if form != "groups+tastes":
+            return model
+        say = np.zeros((len(said), len(said)))
+        np.put_along_axis(say, *model.kin(said.queries.astype(np.float64)), axis=1)
+        say[:, np.setdiff1d(np.arange(len(said)), found.group)] = 0.0  # they have nothing to say
+        moved = local_weights(*found, theta, say, penalty=self.evidence)
+        weighed = [self._plain.weights.get(n, 0.0) > 0 for n in self._plain.space.names]
+        tastes = np.zeros((len(said), len(weighed)))
+        tastes[:, weighed] = moved
+        return Bilinear(self._plain, said.queries, tastes=tastes, **parts, **numbers)
 
-    def _half(self, said: Taught) -> FloatArray:
-        """R theta^1/2 W^1/2, R the root of the plain weights; blocks without weight stay out.
+    def _half(self, said: Taught) -> tuple[FloatArray, FloatArray, Triples]:
+        """R theta^1/2 W^1/2, theta, and what it was learned from.
+
+        R is the root of the plain weights; blocks without weight stay out.
 
         Half of theta stands on either side of W, so that the similarity stays symmetric.
         """
@@ -213,31 +215,12 @@ class BilinearLearner(BaseEstimator):
             weight=self.weight,
             seed=self.seed,
         )
-        theta = block_weights(*found, penalty=self.evidence / len(said.groups))
+        theta = block_weights(found.ahead, found.share, penalty=self.evidence / len(said.groups))
         self._fitted = theta.objective, theta.residual, "gradient norm"
         spread = np.zeros(len(root))
         for block, weight in zip(blocks, theta.weights):
             spread[block] = weight
-        return (root * np.sqrt(spread))[:, None] * half
-
-    def _diagonal(self, said: Taught) -> FloatArray:
-        """Weights per dimension; blocks without plain weight stay out: there is only noise."""
-        w0 = self._plain.w0
-        used = w0 > 0
-        paper = self.sigma is not None
-        found = learn_references(
-            said.items * used,
-            said.queries * used,
-            said.preferences,
-            sigma=self.sigma or 0.0,
-            C=self.C / len(self._plain.space.names) ** 2 if paper else self.C,
-            clip=self.clip,
-            w0=w0,
-            prior=None if paper else w0,
-            tol=self.tol,
-        )
-        self._fitted = float(found.objective.sum()), float(found.gap.sum()), "duality gap"
-        return found.weights
+        return (root * np.sqrt(spread))[:, None] * half, theta.weights, found
 
     # -- telling -----------------------------------------------------------------
 

@@ -16,10 +16,10 @@ SMALL = 1e-9
 class BilinearSettings:
     """Of :class:`~likewise.learners.bilinear_learner.BilinearLearner`."""
 
-    extension: Literal["auto", "groups", "groups+local", "diagonal"] = setting(
+    extension: Literal["auto", "groups", "groups+local", "groups+tastes"] = setting(
         "auto",
         "groups: one matrix for all and a weight per block; local: taught queries lead their "
-        "neighbours; diagonal: a weight per dimension (the paper); auto: chosen.",
+        "neighbours; tastes: and weigh the blocks for them; auto: chosen.",
     )
     evidence: float = setting(0.1, "Groups: over their number, what keeps a block's weight.", 0)
     others: int = setting(30, "Random pictures that each taught query is held against.", 0)
@@ -33,10 +33,6 @@ class BilinearSettings:
     warmth: float | None = setting(0.05, "Less similar by this: 1/e of the say; none: all.", SMALL)
     reach: float = setting(0.5, "Cosine at which a taught query counts as much as none at all.")
     M: int = setting(20, "How many of the nearest taught queries a query learns from.", 1)
-    sigma: float | None = setting(None, "Diagonal: pull as in the paper; none: to plain.", 0, 0.999)
-    C: float = setting(1.0, "Diagonal: price of a broken preference.", SMALL)
-    clip: bool = setting(True, "Diagonal: negative weights become zero.")
-    tol: float = setting(1e-3, "Diagonal: relative duality gap to stop at.", SMALL)
 
 
 @dataclass(frozen=True)

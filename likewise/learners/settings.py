@@ -100,6 +100,17 @@ def read_settings(kind: type[S], given: Mapping[str, Any], method: str) -> S:
     return kind(**{name: known[name].read(value) for name, value in given.items()})
 
 
+def still_known(kind: Any, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Of settings that an earlier version kept, those that there are, with values they can take."""
+    kept = {}
+    for one in settings_of(kind):
+        try:
+            kept |= {one.name: one.read(stored[one.name])} if one.name in stored else {}
+        except BadInput:  # a form that there is no more: what is usual now instead
+            continue
+    return kept
+
+
 def check_learner(learner: Any, kind: type) -> None:
     """Refuse a learner whose parameters are none that its settings can be."""
     own = {one.name for one in settings_of(kind)} & vars(learner).keys()

@@ -136,10 +136,11 @@ def directions(marks: Taught, negatives: float = 1.7, patience: float = 4.0) -> 
 
 
 class Triples(NamedTuple):
-    """(Member, fellow member, stranger) of all groups, for `block_weights`."""
+    """(Member, fellow member, stranger) of all groups, for `block_weights`; group by row."""
 
     ahead: FloatArray
     share: FloatArray
+    group: IdArray
 
 
 def triples(
@@ -153,7 +154,7 @@ def triples(
     """
     rng = np.random.default_rng(seed)
     groups = marks.groups
-    ahead, share = [np.zeros((0, len(blocks)))], [np.zeros(0)]
+    ahead, share, owner = [np.zeros((0, len(blocks)))], [np.zeros(0)], [np.zeros(0, np.int64)]
     for row in groups.tolist():
         items, grades = marks.judged(row)
         good = _some(items[grades > 0], MEMBERS - 1, rng)
@@ -171,8 +172,9 @@ def triples(
         chosen = _some(np.arange(len(gap)), max(1, TRIPLES // len(groups)), rng)
         ahead.append(gap[chosen])
         share.append(loss[chosen] / loss[chosen].sum())
+        owner.append(np.full(len(chosen), row))
     total = max(1, len(share) - 1)
-    return Triples(np.concatenate(ahead), np.concatenate(share) / total)
+    return Triples(np.concatenate(ahead), np.concatenate(share) / total, np.concatenate(owner))
 
 
 def _some(rows: IdArray, most: int, rng: np.random.Generator) -> IdArray:

@@ -21,6 +21,10 @@ BOUND = 6.0
 """A block's weight stays within exp(-BOUND) and exp(BOUND)."""
 
 
+FARTHEST = 1.5
+"""How far a place's log theta goes from that of all."""
+
+
 class Within(NamedTuple):
     """The matrix of groups.
 
@@ -167,3 +171,50 @@ def block_weights(
     value, slope_there = loss(found.x)
     inner = np.abs(found.x) < BOUND
     return BlockWeights(np.exp(found.x), value, float(np.abs(slope_there[inner]).max(initial=0.0)))
+
+
+def local_weights(
+    ahead: ArrayLike, share: ArrayLike, group: ArrayLike, weights: ArrayLike, say: ArrayLike, *,
+    penalty: float, slope: float = 8.0,
+) -> Floats:  # fmt: skip
+    """By how much log theta is to change where some groups have more say: one Newton step.
+
+    From theta = ``weights`` (of all groups, see `block_weights`), one step of the loss in which
+    group g counts ``say[r, g]``, with the penalty over the number of groups that these shares
+    amount to, (sum say)^2 / sum say^2.
+
+    Parameters
+    ----------
+    group
+        Of each triple; numbers of the columns of ``say``.
+    say
+        One row per place, one column per group, none below zero.
+
+    Returns
+    -------
+    array
+        One row per place, one column per block; each within `FARTHEST`.
+    """
+    rows = checks.matrix("ahead", ahead)
+    each = checks.vector("share", share, len(rows), 0.0)
+    theta = checks.vector("weights", weights, rows.shape[1], 1.0)
+    shares = checks.matrix("say", say)
+    owner, count = np.asarray(group, dtype=np.int64), shares.shape[1]
+    if len(owner) != len(rows) or not penalty > 0 or not slope > 0:
+        raise ValueError("Give one group per triple, and a penalty and a slope above 0.")
+    total = np.bincount(owner, each, count)
+    each = each / np.where(total > 0, total, 1.0)[owner]
+    moved = slope * rows * theta
+    wrong = 1.0 / (1.0 + np.exp(np.minimum(moved.sum(axis=1), 700.0)))
+    blocks = range(rows.shape[1])
+    pull = np.stack([np.bincount(owner, -each * wrong * moved[:, b], count) for b in blocks], 1)
+    curve = np.stack([
+        np.stack([np.bincount(owner, each * wrong * (1 - wrong) * moved[:, a] * moved[:, b], count)
+                  for a in blocks], 1) for b in blocks], 2)  # fmt: skip
+    known = np.maximum(shares.sum(axis=1), 1e-12)
+    number = known**2 / np.maximum((shares**2).sum(axis=1), 1e-12)
+    bend = np.einsum("rg,gab->rab", shares / known[:, None], curve)
+    bend += (penalty / number)[:, None, None] * np.eye(rows.shape[1])
+    lead = (shares / known[:, None]) @ pull
+    step = -np.linalg.solve(bend, lead[:, :, None])[:, :, 0]
+    return np.asarray(np.clip(step, -FARTHEST, FARTHEST))

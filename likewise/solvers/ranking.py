@@ -11,8 +11,6 @@ duality gap returned is computed afresh from the solution.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -51,19 +49,6 @@ class Ranking(NamedTuple):
     objective: float
     gap: float
     sweeps: int
-
-
-class Rankings(NamedTuple):
-    """Many solved problems: as :class:`Ranking`, one row or entry a problem.
-
-    ``alpha`` has one entry a preference, in the order in which they were given.
-    """
-
-    w: Floats
-    alpha: Floats
-    objective: Floats
-    gap: Floats
-    sweeps: Ints
 
 
 def rank(
@@ -142,111 +127,6 @@ def rank(
     return _solve(rows, *pairs, margin, cap, metric, base, start, tol, max_sweeps, seed)
 
 
-def rank_many(
-    items: ArrayLike,
-    factors: ArrayLike,
-    problem: ArrayLike,
-    better: ArrayLike,
-    worse: ArrayLike,
-    *,
-    C: float = 1.0,
-    weights: ArrayLike | None = None,
-    margins: ArrayLike | None = None,
-    sigma: float = 0.0,
-    w0: ArrayLike | None = None,
-    prior: ArrayLike | None = None,
-    nonnegative: bool = False,
-    alpha: ArrayLike | None = None,
-    tol: float = 1e-5,
-    max_sweeps: int = 2000,
-    seed: int = 0,
-    workers: int | None = None,
-) -> Rankings:
-    """Solve one independent problem for each row of ``factors``, on all cores.
-
-    Problem ``r`` has the items ``z_i = factors[r] * items[i]`` and the preferences with
-    ``problem[t] == r``; the other parameters are those of :func:`rank`.
-
-    Parameters
-    ----------
-    items
-        Vectors of all items, one row each; only the rows that are named are touched.
-    factors
-        One row a problem, for instance the reference queries.
-    problem, better, worse
-        For each preference its problem, and two row numbers of ``items``; any order.
-    prior
-        One vector for all problems, or one row a problem.
-    workers
-        Threads; all cores unless given.  The answer does not depend on it.
-
-    Returns
-    -------
-    Rankings
-        A problem without preferences gets its prior.
-    """
-    table, scales = np.asarray(items), checks.matrix("factors", factors)
-    if table.ndim != 2 or table.shape[1] != scales.shape[1]:
-        raise ValueError(
-            f"items must be a matrix with the {scales.shape[1]} columns of factors, not of shape "
-            f"{table.shape}."
-        )
-    count, dim = scales.shape
-    pairs = _pairs(better, worse, len(table))
-    owner = checks.numbers("problem", problem, count)
-    if len(owner) != len(pairs[0]):
-        raise ValueError("problem, better and worse must have one length.")
-    cap, margin = _prices(C, weights, margins, len(owner))
-    metric = Metric.of(sigma, w0, dim, nonnegative)
-    bases = np.zeros(dim) if prior is None else np.asarray(prior, dtype=np.float64)
-    if bases.shape not in ((dim,), (count, dim)) or not np.isfinite(bases).all():
-        raise ValueError(
-            f"prior must hold finite numbers in shape ({dim},) or ({count}, {dim}), not "
-            f"{bases.shape}."
-        )
-    bases = np.broadcast_to(bases, (count, dim))
-    start = None if alpha is None else checks.vector("alpha", alpha, len(cap), 0.0)
-    _check_stop(tol, max_sweeps)
-
-    order = np.argsort(owner, kind="stable")
-    bounds = np.searchsorted(owner[order], np.arange(count + 1))
-    found = Rankings(
-        np.empty((count, dim)),
-        np.zeros(len(owner)),
-        np.zeros(count),
-        np.zeros(count),
-        np.zeros(count, dtype=np.int64),
-    )
-
-    def solve(chunk: Ints) -> None:
-        for r in chunk:
-            mine = order[bounds[r] : bounds[r + 1]]
-            ids, place = np.unique(np.r_[pairs[0][mine], pairs[1][mine]], return_inverse=True)
-            rows = checks.matrix("items", scales[r] * table[ids])
-            one = _solve(
-                rows,
-                place[: len(mine)],
-                place[len(mine) :],
-                margin[mine],
-                cap[mine],
-                metric,
-                bases[r],
-                None if start is None else start[mine],
-                tol,
-                max_sweeps,
-                seed,
-            )
-            found.w[r], found.alpha[mine] = one.w, one.alpha
-            found.objective[r], found.gap[r], found.sweeps[r] = one[2:]
-
-    threads = workers or _cores()
-    chunks = [c for c in np.array_split(np.arange(count), 8 * threads) if len(c)]
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(solve, chunks):
-            pass
-    return found
-
-
 def _solve(
     rows: Floats,
     better: Ints,
@@ -288,13 +168,6 @@ def _solve(
     loss = cap * np.maximum(short, 0)
     objective = 0.5 * metric.norm2(w - prior) + float(loss.sum())
     return Ranking(w, alpha, objective, float((loss - alpha * short).sum()), sweeps)
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 # --------------------------------------------------------------------------

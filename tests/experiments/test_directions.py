@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.directions import agreed_direction, choose_strength, learn_directions
-from likewise.learners.references import label_pairs
+from experiments.references import label_pairs
 from likewise.spaces import unit_rows
 from likewise.types import BadInput, Preferences
 from tests.solvers import reference_ranking as book

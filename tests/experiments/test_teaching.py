@@ -30,7 +30,15 @@ def test_carry_over_has_every_method_in_both_spaces_and_teaches(capsys):
         assert plain["method"] == "plain"
         for count in {row["marks"] for row in rows} - {0}:
             own = {row["method"]: row for row in rows if row["marks"] == count}
-            assert {"oasis", "before", "ours", "ours-local", "diagonal", "auto"} <= set(own)
+            assert {
+                "oasis",
+                "before",
+                "ours",
+                "ours-local",
+                "ours-tastes",
+                "diagonal",
+                "auto",
+            } <= set(own)
             assert own["ours"]["map"] > own["before"]["map"] > plain["map"]
             assert own["ours"]["p1"] > plain["p1"]
             assert own["ours"]["p_value"] < 0.01

@@ -65,7 +65,10 @@ def bilinear(rng: np.random.Generator, dtype: Any) -> Example:
         half = rng.normal(size=(space.dim, space.dim))
         groups = {"members": x[:12], "sizes": [1, 2, 1, 1, 3, 1, 1, 1, 1]}
         led = rng.normal(size=shape)
-        similarity = Bilinear(plain, x[:9], directions=led, half=half, M=4, **groups)
+        tastes = rng.normal(size=(9, len(space.names))) if rng.random() < 0.5 else None
+        similarity = Bilinear(
+            plain, x[:9], directions=led, half=half, tastes=tastes, M=4, **groups
+        )  # fmt: skip
     return Example(similarity, [x[0], x[20], x[21]], x)
 
 

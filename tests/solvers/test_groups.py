@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from likewise.solvers.groups import block_weights, within_groups
+from likewise.solvers.groups import block_weights, local_weights, within_groups
 from tests.solvers import reference_groups
 
 seeds = given(seed=st.integers(0, 2**32 - 1))
@@ -90,9 +90,36 @@ def test_a_block_that_tells_fellows_from_strangers_gains_and_evidence_holds_back
     assert none.weights.tolist() == [1, 1]
 
 
+def test_places_take_the_weights_of_the_groups_that_have_say_there():
+    """Two groups of opposite tastes: the step leads either way, between them nowhere."""
+    rng = np.random.default_rng(4)
+    ahead = rng.normal(size=(600, 2)) * 0.1
+    ahead[:300, 0] += 0.1
+    ahead[300:, 1] += 0.1
+    share, group = np.full(600, 1 / 600), np.repeat([0, 1], 300)
+    both = block_weights(ahead, share, penalty=0.05).weights
+    say = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0, 0.0]])
+    moved = local_weights(ahead, share, group, both, say, penalty=0.1)
+    assert moved[0, 0] > 0.3 > -0.3 > moved[0, 1]
+    assert moved[1, 1] > 0.3 > -0.3 > moved[1, 0]
+    assert np.abs(moved[2]).max() < 0.1
+    assert np.abs(moved[3]).max() < 1e-6
+    tied = local_weights(ahead, share, group, both, say, penalty=100.0)
+    assert np.abs(tied).max() < 0.02
+    # One step of a penalty so strong that the loss is straight: the gradient over the penalty.
+    alone = reference_groups.loss
+    slope = [
+        (alone(np.log(both) + e, ahead[:300], share[:300] * 2, 0.0)
+         - alone(np.log(both) - e, ahead[:300], share[:300] * 2, 0.0)) / 2e-4
+        for e in 1e-4 * np.eye(2)
+    ]  # fmt: skip
+    assert np.allclose(tied[0], -np.array(slope) / 100, rtol=0.02)
+
+
 @pytest.mark.parametrize(
     ("call", "match"),
     [
+        (lambda x: local_weights(x, [1, 1, 1], [0, 0], [1, 1], np.eye(2), penalty=1), "one group"),
         (lambda x: within_groups(x * np.nan, [0, 0, 1]), "finite"),
         (lambda x: within_groups(x, [0, 0]), "one group per point"),
         (lambda x: within_groups(x, [0, 0, 1], target=np.eye(3)), "target"),

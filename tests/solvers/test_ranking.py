@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.solvers import ranking
-from likewise.solvers.ranking import rank, rank_many
+from likewise.solvers.ranking import rank
 from tests.solvers import reference_ranking
 
 from .peers import by_clarabel, by_liblinear, by_osqp
@@ -320,52 +320,6 @@ def test_planted_weights_are_found():
     assert found @ truth / np.linalg.norm(found) / np.linalg.norm(truth) > 0.99
 
 
-def many(seed, problems=9, items=40, dim=5, count=150):
-    rng = np.random.default_rng(seed)
-    return (
-        rng.standard_normal((items, dim)).astype(np.float32),
-        rng.standard_normal((problems, dim)),
-        rng.integers(0, problems - 1, count),  # the last problem has no preferences
-        rng.integers(0, items, count),
-        rng.integers(0, items, count),
-    )
-
-
-@pytest.mark.parametrize("options", [{}, {"sigma": 0.9}, {"nonnegative": True}])
-@pytest.mark.parametrize("rows_of_priors", [False, True])
-def test_many_problems_equal_one_at_a_time(options, rows_of_priors):
-    X, factors, owner, better, worse = many(0)
-    rng = np.random.default_rng(1)
-    prior = rng.standard_normal(factors.shape if rows_of_priors else factors.shape[1])
-    weights, margins = rng.uniform(0, 2, len(owner)), rng.uniform(0, 2, len(owner))
-    shared = options | {"tol": 1e-10}
-    together = rank_many(
-        X, factors, owner, better, worse,
-        prior=prior, weights=weights, margins=margins, **shared,
-    )  # fmt: skip
-    for r, factor in enumerate(factors):
-        mine = owner == r
-        alone = rank(
-            factor * X, better[mine], worse[mine], weights=weights[mine], margins=margins[mine],
-            prior=prior[r] if rows_of_priors else prior, **shared,
-        )  # fmt: skip
-        assert close(together.objective[r], alone.objective, 1e-8)
-        np.testing.assert_allclose(together.w[r], alone.w, atol=1e-4)
-        assert together.gap[r] <= 1e-10 * max(1, alone.objective) + 1e-12
-    untaught = prior[-1] if rows_of_priors else prior
-    untaught = np.maximum(untaught, 0) if options.get("nonnegative") else untaught
-    np.testing.assert_array_equal(together.w[-1], untaught)
-
-
-def test_many_problems_do_not_depend_on_threads_and_start_warm():
-    call = many(2)
-    one, three = rank_many(*call, workers=1), rank_many(*call, workers=3)
-    for a, b in zip(one, three):
-        np.testing.assert_array_equal(a, b)
-    warm = rank_many(*call, alpha=one.alpha)
-    assert (warm.sweeps <= 1).all()
-
-
 GOOD = {"Z": np.eye(3), "better": [0, 1], "worse": [1, 2]}
 BAD = {
     "not finite": ({"Z": np.array([[np.nan, 1], [0, 1], [1, 1]])}, "finite"),
@@ -402,27 +356,6 @@ def test_bad_input_is_refused_in_a_sentence(name):
     with pytest.raises(ValueError, match=words) as caught:
         rank(**(GOOD | change))
     assert str(caught.value).endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"items": np.ones((4, 2))}, "columns"),
-        ({"items": np.full((4, 3), np.nan)}, "finite"),
-        ({"factors": np.full((2, 3), np.inf)}, "finite"),
-        ({"problem": [0, 2]}, "0 to 1"),
-        ({"problem": [0]}, "one length"),
-        ({"prior": np.ones((3, 3))}, "prior"),
-        ({"prior": np.full(3, np.nan)}, "prior"),
-    ],
-)
-def test_bad_input_of_many_is_refused(change, words):
-    good = {
-        "items": np.ones((4, 3)), "factors": np.ones((2, 3)),
-        "problem": [0, 1], "better": [0, 1], "worse": [2, 3],
-    }  # fmt: skip
-    with pytest.raises(ValueError, match=words):
-        rank_many(**(good | change))
 
 
 def test_integers_lists_and_strided_arrays_are_taken():

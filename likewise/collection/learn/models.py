@@ -15,7 +15,7 @@ from likewise.collection.learn.methods import DEFAULT, METHODS, SLOTS
 from likewise.collection.lines.building import FORMER
 from likewise.collection.lines.line import Line, View
 from likewise.later import sparse
-from likewise.learners.settings import settings_of
+from likewise.learners.settings import still_known
 from likewise.store import Activation, Model, Store
 from likewise.store.models import FILE
 from likewise.types import (
@@ -226,8 +226,8 @@ class Modelling:
                 continue
             if record.space == self.lines[method.line].refresh().space:
                 continue  # it came back
-            known = {one.name for one in settings_of(method.settings)} - {"more"}  # from the start
-            given = {k: v for k, v in record.card.get("settings", {}).items() if k in known}
+            given = still_known(method.settings, record.card.get("settings", {}))
+            given.pop("more", None)  # from the start
             try:
                 ready = self.learn_again(method.name, settings=given, name=record.name)
             except LikewiseError:  # too little is left to learn from: plain similarity serves

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.learners.references import (
+from experiments.references import (
     Learned,
     clipped,
     combine,

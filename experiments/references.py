@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise.solvers.ranking import rank_many
+from experiments.rank_many import rank_many
 from likewise.spaces import unit_rows
 from likewise.types import BadInput, FloatArray, IdArray, Preferences, as_matrix, as_vector
 
