@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from tests.browser.conftest import Held
 from tests.browser.test_board import begin, drag, moved, piece, shown, visit, wait_round
+from tests.browser.test_search import DROP
 
 BOARD = "**/api/v1/sessions/*?round=*"
 
@@ -113,6 +116,13 @@ def next_query(page, served) -> None:
     page.get_by_role("button", name="Another photo").click()
 
 
+def own_photo(page, served) -> None:
+    page.goto(f"{served.base}/jobs?token={served.token}")
+    page.wait_for_selector(".problems")
+    data = base64.b64encode((served.folder / "swatch-0003.jpg").read_bytes() + b"\2").decode()
+    page.evaluate(DROP, [data, "mine.jpg", "drop"])
+
+
 @pytest.mark.parametrize(
     ("act", "address", "method"),
     [
@@ -121,6 +131,7 @@ def next_query(page, served) -> None:
         (search_left_open, "**/api/v1/sessions/*", "GET"),
         (results_as_a_board, "**/api/v1/sessions", "POST"),
         (next_query, "**/api/v1/teach/next?skip=*", "GET"),
+        (own_photo, "**/api/v1/uploads", "POST"),
     ],
 )
 def test_who_left_the_screen_is_not_fetched_back(page, served, act, address, method):
@@ -165,3 +176,16 @@ def test_a_map_that_is_drawn_before_the_answer_comes_is_not_waited_for(page, ser
     page.wait_for_selector(".map-host")
     drawing.let_go()
     assert page.locator(".map-wait").count() == 0
+
+
+def test_two_quick_steps_on_the_board_of_results_begin_one_search(page, served):
+    before = len(served.api("/sessions?limit=200")["sessions"])
+    begun = Held(page, "**/api/v1/sessions", method="POST")
+    results_as_a_board(page, served)
+    begun.wait()
+    page.locator(".piece:not(.query)").nth(6).focus()
+    page.keyboard.press("p")
+    begun.let_go()
+    page.wait_for_url("**/target?session=*")
+    page.wait_for_selector(".piece img")
+    assert len(served.api("/sessions?limit=200")["sessions"]) == before + 1

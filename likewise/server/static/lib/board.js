@@ -11,8 +11,6 @@ export const onBoard = ([x, y]) => [clamp(x), clamp(y)];
 // Not hypot: that rounds otherwise than the server, and two that are equally far would change places.
 export const distance = ([x, y]) => Math.sqrt((x - 0.5) * (x - 0.5) + (y - 0.5) * (y - 0.5));
 
-export const noDraft = { moved: {}, discarded: [], aside: [], pinned: [], query: null, ending: "", target: null };
-
 function without(draft, items, pins = true) {
   const less = (list) => list.filter((i) => !items.includes(i));
   const moved = Object.fromEntries(Object.entries(draft.moved).filter(([i]) => !items.includes(Number(i))));

@@ -1,6 +1,6 @@
 // Pictures that a person brings: dropped, pasted or chosen; the server says whether they are any.
 import { call } from "/static/lib/api.js";
-import { go } from "/static/lib/router.js";
+import { go, staying } from "/static/lib/router.js";
 import { likeUpload, toParams } from "/static/lib/query.js";
 import { complain, say, unsay } from "/static/lib/toasts.js";
 
@@ -12,9 +12,10 @@ export async function searchByFile(file) {
     return;
   }
   const working = say("Looking at your photo …", { lasting: 0 });
+  const here = staying(); // who went elsewhere meanwhile is not fetched back
   try {
     const found = await call("/uploads", { raw: file });
-    go("/results", toParams(likeUpload(found.upload)));
+    if (here()) go("/results", toParams(likeUpload(found.upload)));
   } catch (error) {
     complain(error);
   } finally {
@@ -35,17 +36,7 @@ export function takeDropsAndPastes() {
   addEventListener("dragenter", over);
   addEventListener("dragover", over);
   addEventListener("dragleave", (event) => { if (!event.relatedTarget) body.classList.remove("dropping"); });
-  addEventListener("drop", (event) => {
-    body.classList.remove("dropping");
-    const file = pictureIn(event.dataTransfer);
-    if (!file) return;
-    event.preventDefault();
-    searchByFile(file);
-  });
-  addEventListener("paste", (event) => {
-    const file = pictureIn(event.clipboardData);
-    if (!file) return;
-    event.preventDefault();
-    searchByFile(file);
-  });
+  const take = (event, file) => { if (file) { event.preventDefault(); searchByFile(file); } };
+  addEventListener("drop", (event) => { body.classList.remove("dropping"); take(event, pictureIn(event.dataTransfer)); });
+  addEventListener("paste", (event) => take(event, pictureIn(event.clipboardData)));
 }

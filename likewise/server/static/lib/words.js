@@ -36,5 +36,3 @@ export const verdict = (model) => {
   if (model.card.guard?.by === "check" && !model.card.guard.passed) return model.card.guard.sentence;
   return model.card.guard?.passed ? "Ready: clearly better than before." : "Not used yet: not clearly better.";
 };
-
-export const rankedBy = (name) => (!name || name === "plain" ? GLOSSARY.plain : `with what was learned (${name})`);

@@ -4,11 +4,13 @@ import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js"
 import { useSignal } from "/static/lib/signal.js";
 import { ask, call } from "/static/lib/api.js";
 import { ago, plural } from "/static/lib/format.js";
+import { useKeys } from "/static/lib/keys.js";
 import { status, ticks } from "/static/lib/news.js";
 import { Link, staying } from "/static/lib/router.js";
 import { begin, note, show } from "/static/lib/target.js";
 import { complain, say, unsay } from "/static/lib/toasts.js";
-import { Gallery } from "/static/parts/board-gallery.js";
+import { Grid } from "/static/parts/grid.js";
+import { useShelf, view } from "/static/parts/viewer.js";
 
 const FIRST = 40;
 const SIZES = [20, 30, 40, 50];
@@ -89,4 +91,20 @@ function Open() {
     ${open.map((s) => html`<${Link} key=${s.session} to="/target" params=${new URLSearchParams({ session: s.session })}>search ${s.session}
       <span class="soft"> from ${began(s)}, ${plural(s.rounds, "round")}, ${ago(s.started)}</span><//> `)}
     <a href="/api/v1/steps.csv" download>Times of all searches as CSV</a></p>`;
+}
+
+// Photos to begin from: which is closest to the one you look for?
+const CLOSEST = "Closest";
+const FOUND = "This is it";
+
+export function Gallery({ pictures, choose, found, busy, label }) {
+  const at = () => pictures.find((p) => String(p.item) === document.activeElement?.closest(".card")?.dataset.item) || pictures[0];
+  const off = busy || !pictures.length;
+  useKeys([
+    { keys: ["q"], shown: "Q", says: "closest: search from this photo", off, run: () => choose(at()) },
+    { keys: ["i"], shown: "I", says: "this is it: found", off, run: () => found(at()) },
+  ]);
+  useShelf({ items: pictures, more: off ? [] : [[CLOSEST, choose], [FOUND, found]] });
+  const acts = { open: view, further: (p) => (off ? [] : [[CLOSEST, () => choose(p)], [FOUND, () => found(p)]]) };
+  return html`<div class="gallery"><${Grid} results=${pictures} acts=${acts} label=${label} /></div>`;
 }

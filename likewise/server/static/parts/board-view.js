@@ -1,5 +1,5 @@
 // The board as a view of results: look at them, and begin a target search by doing something.
-import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { ask } from "/static/lib/api.js";
 import { asked } from "/static/lib/query.js";
 import { staying } from "/static/lib/router.js";
@@ -11,6 +11,7 @@ const MOST = 40;
 
 export function BoardView({ query, results, open }) {
   const [board, setBoard] = useState(null);
+  const beginning = useRef(null);
   const own = query.examples.filter((e) => e.weight > 0 && !e.crop).map((e) => e.item);
   const first = results.map((r) => r.item).filter((i) => !(own.length === 1 && own.includes(i))).slice(0, MOST);
   const wish = { query: asked(query), first };
@@ -20,14 +21,14 @@ export function BoardView({ query, results, open }) {
     return ask("/boards", (found) => setBoard({ ...found, origin: { examples: query.examples } }), complain, { body: wish });
   }, [name]);
   if (!board || !first.length) return html`<p class="soft">Laying out the board …</p>`;
-  // The first thing done begins a search with this very board; it goes on from there.
+  // The first thing done begins a search with this very board; it goes on from there, and takes what is done meanwhile.
   const act = async (step) => {
     const still = staying();
     try {
-      const begun = await begin(wish);
+      const begun = await (beginning.current ||= begin(wish));
       await note(begun, step);
       if (still()) show(begun.session, begun.round);
-    } catch (error) { complain(error); }
+    } catch (error) { beginning.current = null; complain(error); }
   };
   return html`<${Arena} board=${board} act=${act} open=${open} canEnd=${false}>
     <p class="soft">${board.has_centre

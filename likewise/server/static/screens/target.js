@@ -1,15 +1,13 @@
 // Target: search for one picture with a board, round by round.
-import { html, useLayoutEffect } from "/static/vendor/preact-htm.js";
+import { html, useEffect, useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
 import { count, plural } from "/static/lib/format.js";
 import { useKeys } from "/static/lib/keys.js";
 import { Link, go } from "/static/lib/router.js";
 import { selectNone } from "/static/lib/selection.js";
 import { show, useRound } from "/static/lib/target.js";
 import { Arena, useNarrow } from "/static/parts/board-arena.js";
-import { Begin } from "/static/parts/board-begin.js";
+import { Begin, Gallery } from "/static/parts/board-begin.js";
 import { EndQuestion, Ended } from "/static/parts/board-end.js";
-import { Gallery } from "/static/parts/board-gallery.js";
-import { Rounds } from "/static/parts/board-rounds.js";
 import { useShelf, view } from "/static/parts/viewer.js";
 import { shares } from "/static/lib/words.js";
 
@@ -87,4 +85,25 @@ function Elsewhere({ search, session }) {
   }
   return html`<p class="elsewhere" role="status">This search went on in another tab; what you do here is kept with this round.
     ${" "}<button onClick=${() => show(session, elsewhere.round)}>Go to where it went on</button></p>`;
+}
+
+// The rounds so far: go back to any of them and on from there, which is a new branch.
+function Rounds({ rounds, current, goTo }) {
+  const strip = useRef(null);
+  useEffect(() => {
+    const here = strip.current?.querySelector('[aria-current="step"]')?.parentElement;
+    if (here) strip.current.scrollLeft = here.offsetLeft - strip.current.clientWidth / 2;
+  }, [current, rounds.length]);
+  const parents = new Map(rounds.map((r) => [r.round, r.parent]));
+  const trail = new Set();
+  for (let at = current; at; at = parents.get(at)) trail.add(at);
+  const depth = new Map(rounds.map((r) => [r.round, r.depth]));
+  return html`<nav class="rounds" aria-label="Rounds"><ol ref=${strip}>${rounds.map((r, place) => {
+    const branched = r.parent && rounds[place - 1]?.round !== r.parent;
+    const name = `Round ${r.depth + 1}${branched ? `, from round ${depth.get(r.parent) + 1}` : ""}`;
+    return html`<li key=${r.round} class=${`${trail.has(r.round) ? "trail" : ""} ${branched ? "branched" : ""}`}>
+      <button aria-current=${r.round === current ? "step" : null} aria-label=${`${name}: ${plural(r.shown, "photo")}`} title=${name} onClick=${() => goTo(r.round)}>
+        ${r.thumbnail ? html`<img src=${r.thumbnail} alt="" />` : html`<span class="nothing"></span>`}
+        <span class="round-number">${branched ? `${depth.get(r.parent) + 1}↳` : ""}${r.depth + 1}</span></button></li>`;
+  })}</ol></nav>`;
 }
