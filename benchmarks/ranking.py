@@ -30,8 +30,8 @@ import osqp
 from scipy import sparse
 from sklearn.svm import _liblinear
 
-from experiments.rank_many import rank_many
 from experiments.report import Report, best_of, run
+from likewise.solvers.rank_many import rank_many
 from likewise.solvers.ranking import rank
 
 GAP = 1e-5

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.rank_many import rank_many
 from experiments.references import (
     NEAREST,
     Learned,
@@ -25,6 +24,7 @@ from experiments.references import (
     had_preferences,
     nearest_references,
 )
+from likewise.solvers.rank_many import rank_many
 from likewise.spaces import unit_rows
 from likewise.types import BadInput, FloatArray, Preferences, as_matrix
 
@@ -64,7 +64,7 @@ def learn_directions(
         Price of a broken preference.  A small one gives the difference of two means, which
         carries over to other queries better than the widest margin does.
     tol, workers
-        As for :func:`~experiments.references.learn_references`.
+        As for :func:`~likewise.learners.references.learn_references`.
     """
     items = as_matrix(X, name="items")
     queries = as_matrix(references, dim=items.shape[1], name="reference queries")

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.references import Learned, learn_references
+from likewise.learners.references import Learned, learn_references
 from likewise.types import Preferences
 
 
 def identity_prior(
     X: ArrayLike, references: ArrayLike, preferences: Preferences, **settings: Any
 ) -> Learned:
-    """As :func:`~experiments.references.learn_references`, with the ones (w0) as prior."""
+    """As :func:`~likewise.learners.references.learn_references`, with the ones (w0) as prior."""
     w0 = settings.get("w0")
     prior = np.ones(np.shape(X)[1]) if w0 is None else np.asarray(w0, dtype=np.float64)
     return learn_references(X, references, preferences, sigma=0.0, prior=prior, **settings)

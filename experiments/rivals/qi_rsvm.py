@@ -27,7 +27,7 @@ def qi_rsvm(
     Parameters
     ----------
     X, references, preferences
-        As :func:`~experiments.references.learn_references` takes them.
+        As :func:`~likewise.learners.references.learn_references` takes them.
     C
         Price of a broken preference.
     tol, max_sweeps

@@ -36,6 +36,17 @@ class BilinearSettings:
 
 
 @dataclass(frozen=True)
+class ReferenceSettings:
+    """Of :class:`~likewise.learners.reference_learner.ReferenceLearner`; defaults: the paper's."""
+
+    sigma: float | None = setting(0.95, "Pull to plain by the angle; none: by distance.", 0, 0.999)
+    C: float = setting(1.0, "Price of a broken preference.", SMALL)
+    M: int = setting(10, "How many of the nearest taught queries a query learns from.", 1)
+    clip: bool = setting(True, "Negative weights become zero.")
+    tol: float = setting(1e-3, "Relative duality gap to stop at.", SMALL)
+
+
+@dataclass(frozen=True)
 class TopPrecisionSettings:
     """Of :class:`~likewise.learners.top_precision.TopPrecisionLearner`.
 

@@ -113,6 +113,14 @@ OWN = (
         evidence="likewise.collection.learn.evidence:Groups",
     ),
     Method(
+        "reference-queries",
+        "What looks similar near taught photos, as in the paper",
+        "Learns weights of its own for every search you taught; a new search takes those of its "
+        "nearest ones. Needs right and wrong marks.",
+        "likewise.learners.reference_learner:ReferenceLearner",
+        own.ReferenceSettings,
+    ),
+    Method(
         "top-precision",
         "What comes first, from marks or folders",
         "Learns one matrix for all queries that brings right pictures to the very top; needs many "

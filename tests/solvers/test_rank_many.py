@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.rank_many import rank_many
+from likewise.solvers.rank_many import rank_many
 from likewise.solvers.ranking import rank
 
 
