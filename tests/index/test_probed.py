@@ -76,6 +76,29 @@ def test_more_recall_takes_more_probes_and_is_kept(
 
 
 @every
+@pytest.mark.parametrize("goal", [0.9, 0.99])
+def test_plain_queries_look_into_fewer_cells(
+    kind: str, how: dict[str, Any], goal: float, data: Any, tmp_path: Any
+) -> None:
+    x, queries, learned, truth = data
+    weights = np.linspace(0.5, 2, DIM)
+    index = REGISTRY[kind].build(x, recall=goal, weights=weights, **how)
+    assert 0 < index.plain_probes < index.probes
+    plain = [Surrogate(s.vector * weights, plain=True) for s in queries]
+    assert recall(index, truth, plain) >= goal - 0.01
+    assert recall(index, truth, learned) >= goal - 0.01
+    assert recall(index, truth, [p * 2.0 for p in plain]) == recall(index, truth, plain)
+    assert not (plain[0] + plain[1]).plain
+    assert not (-plain[0]).plain
+    index.save(tmp_path / "index")
+    again = load(tmp_path / "index")
+    assert (again.plain_probes, again.probes) == (index.plain_probes, index.probes)
+    assert recall(again, truth, plain) == recall(index, truth, plain)
+    same = index.with_probes(index.probes)
+    assert same.plain_probes == index.probes
+
+
+@every
 def test_probes_grow_towards_the_truth(kind: str, how: dict[str, Any], data: Any) -> None:
     x, _, learned, truth = data
     index: Any = REGISTRY[kind].build(x, probes=3, **how)
