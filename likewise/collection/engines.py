@@ -111,8 +111,7 @@ def follow(store: Store) -> None:
         with contextlib.suppress(LikewiseError):
             server = REGISTRY[parsed.kind].server_class.at(parsed)
             with server.session(fresh=True):
-                if own:
-                    server.publish(own[-1], owner)
+                server.publish(own[-1] if own else None, owner)
                 server.drop(old, owner)
             gone |= set(old)
     if gone:

@@ -119,12 +119,17 @@ class Server(ABC):
         )
 
     @abstractmethod
-    def publish(self, table: str, owner: str) -> None:
-        """Let the name stand for this table, in one step."""
+    def publish(self, table: str | None, owner: str) -> None:
+        """Let the name stand for this table, in one step; None takes the name away."""
 
     @abstractmethod
     def drop(self, tables: Iterable[str], owner: str) -> None:
         """Remove tables, if they are there, are this owner's, and the name does not mean them."""
+
+    @property
+    def away(self) -> str:
+        """Why the server is left alone for a while; empty where it is asked."""
+        return self._reason if time.monotonic() < self._until else ""
 
     @property
     def db(self) -> Any:
@@ -159,7 +164,7 @@ class Server(ABC):
 
     def ask(self, work: Callable[[], T], patience: float = PATIENCE) -> T:
         """Do a short piece of work; :class:`Gone` after at most ``patience`` seconds."""
-        if time.monotonic() < self._until:
+        if self.away:
             raise Gone(self._reason)
 
         def twice() -> T:

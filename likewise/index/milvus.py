@@ -101,11 +101,15 @@ class MilvusServer(Server):
             return {}
         return said if isinstance(said, dict) else {}
 
-    def publish(self, table: str, owner: str) -> None:
+    def publish(self, table: str | None, owner: str) -> None:
         """Let the alias name another collection."""
         self.check(owner)
-        change = self.db.create_alias if self.target() is None else self.db.alter_alias
-        change(collection_name=table, alias=self.address.name)
+        target = self.target()
+        if table is not None:
+            change = self.db.create_alias if target is None else self.db.alter_alias
+            change(collection_name=table, alias=self.address.name)
+        elif target is not None:
+            self.db.drop_alias(self.address.name)
 
     def drop(self, tables: Iterable[str], owner: str) -> None:
         """Remove collections of this owner; the server would also drop the one that is named."""

@@ -133,14 +133,15 @@ class PostgresServer(Server):
             return {}
         return said if isinstance(said, dict) else {}
 
-    def publish(self, table: str, owner: str) -> None:
+    def publish(self, table: str | None, owner: str) -> None:
         """Replace the view."""
         name, db = self.address.name, self.db
         with db.transaction():
             self.check(owner)
             db.execute(f"DROP VIEW IF EXISTS {name}")
-            db.execute(f"CREATE VIEW {name} AS SELECT * FROM {table}")
-            self._comment("VIEW", name, {"owner": owner, "table": table})
+            if table is not None:
+                db.execute(f"CREATE VIEW {name} AS SELECT * FROM {table}")
+                self._comment("VIEW", name, {"owner": owner, "table": table})
 
     def drop(self, tables: Iterable[str], owner: str) -> None:
         """Remove tables of this owner but the one that the view shows."""

@@ -188,8 +188,12 @@ class RemoteIndex(ProbedIndex):
 
     @property
     def trouble(self) -> str:
-        """Why the last answer in this thread did not come from the server; else empty."""
-        return getattr(self._here, "trouble", "")
+        """Why the last answer in this thread did not come from the server, said once; else empty.
+
+        While the server is left alone, that is said to everybody.
+        """
+        said = str(self._here.__dict__.pop("trouble", "") or self.server.away)
+        return f"{said} Answers are exact, from the local codes, meanwhile." if said else ""
 
     # -- searching --------------------------------------------------------------
 
@@ -210,7 +214,7 @@ class RemoteIndex(ProbedIndex):
             self._is_seen = False
             if self._local is None:
                 raise
-            self._here.trouble = f"{gone} Answers are exact, from the local codes, meanwhile."
+            self._here.trouble = str(gone)
         return self._local.search_many(surrogates, k, among=among)
 
     @property

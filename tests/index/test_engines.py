@@ -227,6 +227,7 @@ def test_killed_while_it_serves_loads_and_swaps(collection, own_server, monkeypa
     assert time.perf_counter() - started < 2
     assert "local codes" in answer.degraded
     assert answers(collection) == right
+    collection.search(1)
     assert "local codes" in collection.status()["degraded"]
 
     own_server.start()
@@ -287,6 +288,17 @@ def test_the_writer_killed_after_the_load_leaves_nothing(served, db, monkeypatch
     served.build()
     assert db.execute("SELECT to_regclass(%s)", (begun[-1],)).fetchone() == (None,)
     assert served.verify_engine() == []
+
+
+def test_a_collection_that_comes_back_leaves_nothing_there(served, address, db):
+    for engine in ("flat", "faiss", "flat"):
+        served.index(engine=engine)
+    name = Address.of(address).name
+    left = db.execute(
+        "SELECT relname FROM pg_class WHERE relname LIKE %s", (name + "%",)
+    ).fetchall()
+    assert left == []
+    assert served.store.settings.get(engines.TABLES) == []
 
 
 def test_what_is_wrong_there_is_found_and_repaired(served, db):
@@ -360,10 +372,10 @@ def test_things_of_others_are_left_alone(collection, address, db):
     assert db.execute(f"SELECT count(*) FROM {name}").fetchone() == (PICTURES,)
     table = collection.store.generations.current().settings["table"]
     db.execute(f"COMMENT ON TABLE {table} IS 'mine now'")
-    collection.index(engine="flat")
-    collection.index(engine="faiss")
-    collection.index(engine="flat")
+    for engine in ("flat", "faiss", "flat"):
+        collection.index(engine=engine)
     assert db.execute("SELECT to_regclass(%s)", (table,)).fetchone() != (None,)
+    assert db.execute("SELECT to_regclass(%s)", (name,)).fetchone() == (None,), "the view was ours"
 
 
 @pytest.mark.parametrize(
