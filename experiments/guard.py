@@ -11,7 +11,9 @@ without mistakes would answer.
 somebody learns again: ``once``, or ``every-10`` judged queries, which gives the model a draw of
 its own (or a further test by the rule before).  ``passed`` is the share of replicates in which the
 model was let through with that many ``queries`` or fewer, ``asked`` the marks per query that this
-took, ``true_map`` and ``true_p1`` what the model changes on all queries.
+took, ``true_map``, ``true_p1`` and ``true_pk`` (precision@K, what the guard estimates) what the
+model changes on all queries.  ``shuffled marks`` gives every mark to another query; ``exchanged
+marks`` leaves a query its results and exchanges right and wrong among them.
 
 The models do not follow what the product learns: ``W`` is the inverse root of the scatter within
 groups of 10 marked results, ``theta`` one weight per block on top of it.  ``null`` is W and theta
@@ -22,6 +24,7 @@ passes or 100 are answered.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -49,11 +52,13 @@ Surrogates = Callable[[FloatArray], FloatArray]
 
 def main(report: Report) -> None:
     replicates = 40 if report.quick else REPLICATES
-    for name in SETS[:1] if report.quick else SETS:
+    wanted = report.settings.get("model")
+    for name in SETS[:1] if report.quick else report.settings.get("data") or SETS:
         task = Photos.of(photo_task(name, report))
         for model, surrogates in models(task, report.seed).items():
-            told(report, name, model, compared(task, surrogates), replicates)
-        for taught in (20,) if report.quick else (20, 100):
+            if not wanted or model in wanted:
+                told(report, name, model, compared(task, surrogates), replicates)
+        for taught in () if wanted else (20,) if report.quick else (20, 100):
             learned(report, name, task, taught, 4 if report.quick else LEARNED)
 
 
@@ -79,7 +84,7 @@ class Photos:
             task.items * root, task.labels, task.queries * root, task.relevant, task.space.slices
         )
 
-    def groups(self, count: int, seed: int, shuffled: bool = False) -> list[Group]:
+    def groups(self, count: int, seed: int, shuffled: str = "") -> list[Group]:
         """Taught queries: the picture, its right ones and its wrong ones among 10 results."""
         rng = np.random.default_rng([seed, count])
         rows = rng.choice(len(self.items), count, replace=False)
@@ -87,7 +92,9 @@ class Photos:
         scores[np.arange(count), rows] = -np.inf
         shown = np.argsort(-scores, axis=1, kind="stable")[:, :MARKS]
         good = self.labels[shown] == self.labels[rows][:, None]
-        if shuffled:  # every mark, right or wrong, goes to another query
+        if shuffled == "within":  # a query keeps its results and how many of them are right
+            good = rng.permuted(good, axis=1)
+        elif shuffled:  # every mark, right or wrong, goes to another query
             at = rng.permutation(good.size)
             shown, good = (column.ravel()[at].reshape(good.shape) for column in (shown, good))
         return [Group(np.r_[q, x[g]], x[~g]) for q, x, g in zip(rows, shown, good)]
@@ -116,7 +123,8 @@ def models(task: Photos, seed: int) -> dict[str, Surrogates]:
     return {
         "null": both,
         "random matrix": lambda q: q + q @ noise,
-        "shuffled marks": learn(task, task.groups(20, seed, shuffled=True), seed),
+        "shuffled marks": learn(task, task.groups(20, seed, shuffled="all"), seed),
+        "exchanged marks": learn(task, task.groups(20, seed, shuffled="within"), seed),
         "texture x 6": lambda q: q * loud,
         "whitened": lambda q: q @ white,
         "directions too strong": directions(task, few),
@@ -222,6 +230,7 @@ class Compared:
     """Judged-only average precision and precision@1 of both, four columns."""
     true_map: float
     true_p1: float
+    true_pk: float
     pictures: int
 
     @property
@@ -250,17 +259,22 @@ def compared(task: Photos, surrogates: Surrogates) -> Compared:
         told = rank(np.take_along_axis(s, judged, axis=1), marks)
         columns += [np.where(both, judged_average_precision(told), np.nan), measure(told, "p1")]
     true_map, true_p1 = (float(np.nanmean(new - old)) for new, old in zip(*truth))
+    true_pk = float(np.mean(right[0].mean(axis=1) - right[1].mean(axis=1)))
     return Compared(
         width, (own[0] & right[0]).sum(axis=1), (own[1] & right[1]).sum(axis=1),
         right[0][:, 0].astype(float) - right[1][:, 0], apart, np.stack(columns, axis=1),
-        true_map, true_p1, len(task.items),
+        true_map, true_p1, true_pk, len(task.items),
     )  # fmt: skip
 
 
 def told(report: Report, name: str, model: str, found: Compared, replicates: int) -> None:
     null = model == "null"
-    truth = {"true_map": 0.0 if null else found.true_map, "true_p1": 0.0 if null else found.true_p1}
-    for rule, passes in (("before", before), ("disagreement", disagreement)):
+    names = ("true_map", "true_p1", "true_pk")
+    truth = {name: 0.0 if null else getattr(found, name) for name in names}
+    rules = {"before": before, "disagreement": disagreement}
+    for rule, passes in rules.items():
+        if rule not in (report.settings.get("rule") or rules):
+            continue
         for pressed in ("once", "every-10"):
             rng = np.random.default_rng([report.seed, len(model), len(pressed)])
             share, asked = passes(found, pressed == "every-10", null, replicates, rng)
@@ -379,5 +393,12 @@ def learned(report: Report, name: str, task: Photos, taught: int, replicates: in
             )  # fmt: skip
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    """Parts of the whole."""
+    parser.add_argument("--data", nargs="+", choices=SETS, help="sets (default: both)")
+    parser.add_argument("--model", nargs="+", help="fixed models, by name (default: all)")
+    parser.add_argument("--rule", nargs="+", help="before, disagreement (default: both)")
+
+
 if __name__ == "__main__":
-    run("guard", main, __doc__)
+    run("guard", main, __doc__, options=options)

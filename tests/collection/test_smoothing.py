@@ -17,7 +17,9 @@ from likewise.cli import app
 from likewise.collection import Collection
 from likewise.collection.lines import look, smoothing
 from likewise.datasets import swatches
+from likewise.learners import Plain
 from likewise.solvers.smoothing import Smoothing, smooth
+from likewise.spaces import Blocks
 from likewise.store import Result
 from likewise.types import BadInput, QueryRef, SpaceMismatch
 from tests.collection.plain_store import embed, make, seen
@@ -243,6 +245,16 @@ def grown(made: Collection, count: int, *, alike: int) -> None:
     results = [Result(p.content, width=8, height=8, format="PNG") for p in pending]
     made.store.contents.record(results, {"own": own, "words": np.zeros((len(own), 8), np.float32)})
     made.build()
+
+
+def test_blocks_of_looks_alone_keep_nothing():
+    x = np.random.default_rng(0).standard_normal((300, 12))
+    looks = Blocks.identity({"colour": 6, "texture": 6})
+    assert smoothing.kept(x, Plain(looks), Smoothing()) == 0
+    seen_by_a_network = Plain(Blocks.identity({"deep": 6, "colour": 6}))
+    assert smoothing.kept(x, seen_by_a_network, Smoothing()) > 0
+    unweighed = Plain(seen_by_a_network.space, {"deep": 0.0, "colour": 1.0})
+    assert smoothing.kept(x, unweighed, Smoothing()) == 0
 
 
 @pytest.mark.parametrize(("alike", "decision"), [(1, "on"), (30, "off")])

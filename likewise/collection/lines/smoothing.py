@@ -33,6 +33,8 @@ KEPT = 0.6
 """Share of a picture's distance to the next one that smoothing must leave it.
 
 Chosen by ``python -m experiments.smoothing`` (docs/features.md has the table)."""
+BY_HAND = frozenset({"colour", "texture", "shape", "gist"})
+"""Blocks of looks: where there are no others, the neighbours of a picture show something else."""
 
 
 def kept(x: FloatArray, plain: Plain, how: Smoothing) -> float:
@@ -41,7 +43,11 @@ def kept(x: FloatArray, plain: Plain, how: Smoothing) -> float:
     A fifth of the pictures are queries, and the others two halves.  Every query is smoothed by
     the one half and by the other; what is kept is how much nearer its two codes are to each
     other than to those of the next query, over its distance to the next one before smoothing.
+    Nothing is kept where all blocks are of looks alone: there the first result is right less
+    often, and no number that needs no label was found to show it.
     """
+    if {name for name, weight in plain.weights.items() if weight > 0} <= BY_HAND:
+        return 0.0
     count = min(ASKED, len(x) // 5)
     queries, one, other = x[:count], x[count::2], x[count + 1 :: 2]
     root = np.sqrt(plain.w0)
