@@ -17,13 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.references import (
-    NEAREST,
-    Learned,
-    check_settings,
-    had_preferences,
-    nearest_references,
-)
+from experiments.references import NEAREST, Learned, nearest_references
+from likewise.learners.references import check_settings, had_preferences
 from likewise.solvers.rank_many import rank_many
 from likewise.spaces import unit_rows
 from likewise.types import BadInput, FloatArray, Preferences, as_matrix
