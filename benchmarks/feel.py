@@ -392,6 +392,8 @@ def of_disk(report: Report, folder: Path, items: int) -> None:
 
 def _build(folder: str, built: bool, out: Any) -> None:
     """The peak of a process that opens a collection, and that of one that builds it too."""
+    import scipy.linalg  # noqa: F401  as much as a build imports
+
     from likewise.collection.lines.building import build_generation, ensure_space
 
     with likewise.open(folder, write=True) as collection:
@@ -399,7 +401,9 @@ def _build(folder: str, built: bool, out: Any) -> None:
             fitted = ensure_space(collection.store)
             assert fitted is not None
             build_generation(collection.store, fitted)
-    out.put(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    # Not ru_maxrss, which begins with what the parent held when it started this process.
+    said = Path("/proc/self/status").read_text()
+    out.put(int(said.partition("VmHWM:")[2].split()[0]) * 1024)
 
 
 def busy(report: Report) -> None:

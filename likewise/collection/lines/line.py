@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from likewise.collection.lines.parts import NONE, Part, places, stacked
-from likewise.collection.lines.view import View
+from likewise.collection.lines.view import View as View
 from likewise.collection.options import Query, Result
 from likewise.collection.query_pictures import QueryPictures
 from likewise.store import Check, Generation, Store
