@@ -16,12 +16,34 @@ from pathlib import Path
 import numpy as np
 
 import likewise
-from benchmarks.cold import make_collection
 from experiments.report import Report, run
 from likewise.collection import Collection
+from likewise.store import Result, Seen
 from likewise.types import Judgement, QueryRef
 
 PER_QUERY = 10
+
+
+def make_collection(folder: Path, items: int, seed: int) -> None:
+    """A collection of made-up vectors: the catalogue, segments and index are real."""
+    rng = np.random.default_rng(seed)
+    centres = {"deep": rng.normal(size=(200, 256)), "colour": rng.random((200, 64))}
+    with likewise.open(folder, create=True) as collection:
+        store = collection.store
+        store.settings.set("features", list(centres))
+        for start in range(0, items, 5_000):
+            numbers = range(start, min(start + 5_000, items))
+            seen = [Seen(f"{n:07d}.jpg".encode(), 1, 1, n.to_bytes(32, "big")) for n in numbers]
+            store.items.see(seen)
+            contents = [p.content for p in store.contents.pending(limit=5_000)]
+            which = rng.integers(0, 200, len(contents))
+            blocks = {
+                name: (c[which] + 0.3 * rng.normal(size=(len(which), c.shape[1]))).astype("f4")
+                for name, c in centres.items()
+            }
+            facts = [Result(c, width=10, height=10, format="JPEG") for c in contents]
+            store.contents.record(facts, blocks)
+        collection.build()
 
 
 def say_much(collection: Collection, marks: int, clicks: int, seed: int) -> None:

@@ -326,7 +326,9 @@ def of_all(report: Report, collection: Collection, items: int) -> tuple[float, f
     view = collection.look.view()
     _, codes = view.all_rows()
     queries = np.asarray(codes * view.plain.w0, np.float32)
-    index = FaissIndex.build(np.asarray(codes), kind="ivf", weights=view.plain.w0)
+    assert view.old is not None
+    kind: Any = "flat" if view.old.index.kind == "flat" else "ivf"
+    index = FaissIndex.build(np.asarray(codes), kind=kind, weights=view.plain.w0)
     params = index._for_plain._params
 
     def batched() -> None:
@@ -338,10 +340,11 @@ def of_all(report: Report, collection: Collection, items: int) -> tuple[float, f
         near = once(lambda: collection.neighbours(Path(place) / "near.parquet", 10))
     groups: list[list[int]] = []
     alike = once(lambda: groups.extend(collection.duplicates()))
-    told(report, "neighbours", items, near / bare, "batched faiss IVF")
-    told(report, "duplicates", items, alike / bare, "batched faiss IVF")
+    told(report, "neighbours", items, near / bare, f"batched faiss {kind}")
+    told(report, "duplicates", items, alike / bare, f"batched faiss {kind}")
     held = {item: at for at, group in enumerate(groups) for item in group}
-    pairs = [(n, n + 1) for n in range(50, items, 50) if (n - 1) % BATCH < BATCH - 1]
+    starts = range(0, items, BATCH)
+    pairs = [(s + n, s + n + 1) for s in starts for n in range(50, min(BATCH, items - s), 50)]
     lost = sum(held.get(a, -1) != held.get(b, -2) for a, b in pairs)
     told(report, "lost pairs of duplicates", items, lost / max(len(pairs), 1), "planted")
     return near, alike
@@ -389,6 +392,8 @@ def of_disk(report: Report, folder: Path, items: int) -> None:
 
 def _build(folder: str, built: bool, out: Any) -> None:
     """The peak of a process that opens a collection, and that of one that builds it too."""
+    import scipy.linalg  # noqa: F401  as much as a build imports
+
     from likewise.collection.lines.building import build_generation, ensure_space
 
     with likewise.open(folder, write=True) as collection:
@@ -396,7 +401,9 @@ def _build(folder: str, built: bool, out: Any) -> None:
             fitted = ensure_space(collection.store)
             assert fitted is not None
             build_generation(collection.store, fitted)
-    out.put(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    # Not ru_maxrss, which begins with what the parent held when it started this process.
+    said = Path("/proc/self/status").read_text()
+    out.put(int(said.partition("VmHWM:")[2].split()[0]) * 1024)
 
 
 def busy(report: Report) -> None:

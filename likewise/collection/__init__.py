@@ -11,24 +11,11 @@ if TYPE_CHECKING:
     from likewise.collection.collection import Collection
     from likewise.collection.options import Answer, Example, Offer, Options, Query, Result
     from likewise.filters import Filter
-    from likewise.store import (
-        Described,
-        Fact,
-        Item,
-        Job,
-        Model,
-        Record,
-        Round,
-        Session,
-        Step,
-        as_file,
-        as_key,
-        backup,
-        doctor,
-        printable,
-        restore,
-        verify,
-    )
+    from likewise.store import Described, Item, Job, Model, Record, Round, Session, Step
+    from likewise.store.backup import backup, restore
+    from likewise.store.doctor import Fact, doctor
+    from likewise.store.paths import as_file, as_key, printable
+    from likewise.store.verify import verify
 
 __all__ = [
     "Answer", "Collection", "Described", "Example", "Fact", "Filter", "Item", "Job", "Model",

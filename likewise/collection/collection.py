@@ -66,6 +66,7 @@ class Collection:
         self.models = Modelling(store, self.lines)
         self.teaching = Teaching(store, self.pictures)
         self._search = Search(store, self.lines, self.models, self.teaching)
+        self.one_state = self._search.one_state
 
     # -- opening -----------------------------------------------------------------
 
@@ -180,8 +181,7 @@ class Collection:
         foreseen
             Told, from the hundredth file on, how long the rest will take and how much room.
         """
-        from likewise.intake.ingest import ingest  # heavy: not for an ordinary search
-        from likewise.intake.rest import describe_rest
+        from likewise.intake import ingest, rest  # heavy: not for an ordinary search
 
         if engine is not None:
             engines.choose(self.store, engine)
@@ -196,8 +196,8 @@ class Collection:
         if retry:
             self.store.contents.retry()
             self.store.segments.mend()
-        processes = 1 if quiet else processes
-        how: Any = {"processes": processes, "progress": progress, "should_stop": should_stop}
+        how: Any = {"processes": 1 if quiet else processes, "progress": progress}
+        how["should_stop"] = should_stop
         before = len(self.store.items.contents())
         now = self.store.generations.current()
         due = max(FIRST, 2 * (now.items if now else 0))
@@ -209,16 +209,15 @@ class Collection:
                 due = 2 * (before + embedded)
                 self.build(early=True)
 
-        report = ingest(
+        report = ingest.ingest(
             self.store, os.fsencode(self.folder),
             [name for name in chosen if name != own_vectors.BLOCK] + [LOCAL] * self.objects.is_on,
-            gps=gps, accept_missing=accept_missing, committed=committed,
-            foreseen=foreseen, **how,
+            gps=gps, accept_missing=accept_missing, committed=committed, foreseen=foreseen, **how,
         )  # fmt: skip
         if vectors is not None:
             own_vectors.add_vectors(self.store, Path(vectors))
         if report.finished and self.objects.is_on:
-            report.finished = describe_rest(self.store, self.folder, [LOCAL], **how)
+            report.finished = rest.describe_rest(self.store, self.folder, [LOCAL], **how)
         if report.finished:
             report.finished = networks.change(self.store, self.folder, report, **how)
         if report.finished:
@@ -277,16 +276,10 @@ class Collection:
             Fields of :class:`~likewise.collection.Options`: ``k``, ``filter``, ``model``,
             ``marks``, ``use``, ``pin``, ``fold``, ``compact``, ``check``.
         """
+        asked: Any = {"without": without, "weights": weights, "crop": crop, "vector": vector}
         with self.one_state(line):
-            query = self.query(
-                pictures, text, without=without, weights=weights, crop=crop, vector=vector,
-                line=line,
-            )  # fmt: skip
+            query = self.query(pictures, text, line=line, **asked)
             return self.ask(query, Options.of(**options))
-
-    def one_state(self, line: str = LOOK) -> contextlib.AbstractContextManager[None]:
-        """All reads of the block see one state, the one that this line's view is of."""
-        return self._search.one_state(line)
 
     def ask(self, query: Query, options: Options | None = None, **given: Any) -> Answer:
         """Answer a query that :meth:`query` made; options as one value or by name."""

@@ -250,7 +250,8 @@ class BaseIndex(ABC):
         ids, scores = self._ids[places], found.astype(np.float64)
         if not (scores[:, 1:] < scores[:, :-1]).all():  # ties, or not in order
             order = np.lexsort((ids, -scores))
-            ids, scores = (np.take_along_axis(a, order, axis=1) for a in (ids, scores))
+            ids = np.take_along_axis(ids, order, axis=1)
+            scores = np.take_along_axis(scores, order, axis=1)
         scores += offsets[:, None]
         return [Hits(i, s) for i, s in zip(ids, scores)]
 

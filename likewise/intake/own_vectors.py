@@ -61,7 +61,8 @@ def _add(store: Store, names: list[bytes], matrix: FloatArray) -> int:
             [Seen(n, 0, NO_FILE, hashlib.sha256(b"named only\0" + n).digest()) for n in missing]
         )
         content = store.items.contents_of(names)
-        chosen = {content[n]: row for row, n in enumerate(names) if content.get(n)}
+        numbers = ((content.get(name), row) for row, name in enumerate(names))
+        chosen = {number: row for number, row in numbers if number is not None}
         if chosen:
             store.segments.append(list(chosen), {BLOCK: matrix[list(chosen.values())]})
     return len(chosen)
@@ -109,8 +110,8 @@ def _matrix(path: Path, vectors: Any, dim: int | None) -> FloatArray:
     """A column of lists as a matrix, without a Python object for each number."""
     numbers = vectors.flatten().to_numpy(zero_copy_only=False)
     width = len(numbers) // max(len(vectors), 1)
-    lengths = np.unique(np.asarray(vectors.value_lengths())) if len(vectors) else []
-    if len(lengths) > 1 or (dim is not None and width != dim) or vectors.null_count:
+    lengths = np.asarray(vectors.value_lengths())
+    if len(np.unique(lengths)) > 1 or (dim is not None and width != dim) or vectors.null_count:
         raise BadInput(f"The vectors of {path.name} have different lengths.")
     return as_matrix(numbers.reshape(len(vectors), width).astype(np.float32), name="own vectors")
 

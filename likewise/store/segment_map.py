@@ -91,9 +91,13 @@ def maps_of(segments: list[Segment], before: Maps = ({}, {})) -> Maps:
 
 def _longer(first: Map, then: Map) -> Map:
     """A map and what comes after it."""
-    names = ("contents", "segment", "row")
-    joined = [np.concatenate([getattr(first, name), getattr(then, name)]) for name in names]
-    return Map(*joined, then.dim, then.dtype)
+    return Map(
+        np.concatenate([first.contents, then.contents]),
+        np.concatenate([first.segment, then.segment]),
+        np.concatenate([first.row, then.row]),
+        then.dim,
+        then.dtype,
+    )
 
 
 def newest(segments: Sequence[Segment]) -> tuple[IdArray, IdArray, IdArray]:
