@@ -17,6 +17,7 @@ from likewise.types import BadInput, IdArray
 STATES = ("seen", "decoded", "embedded", "indexed", "problem", "removed")
 
 _CHUNK = 20_000
+_SMALL = 5_000
 _NONE = {"path": "x''", "format": "''", "pixels": -1}
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
 # When a picture does not say when it was taken, the time of its file stands in.
@@ -50,6 +51,17 @@ def count(catalogue: Catalogue, wanted: Filter, most: int = -1) -> int:
     sql = f"SELECT COUNT(*) FROM (SELECT 1 {_FROM}WHERE {where} LIMIT ?)"
     with catalogue.reading() as db:
         return int(db.execute(sql, (*values, most)).fetchone()[0])
+
+
+def page(catalogue: Catalogue, wanted: Filter, limit: int, after: int) -> list[int]:
+    """The first ids after one that a filter lets through."""
+    where, values = clauses(wanted)
+    # A small folder is found by its name and sorted; a large one is passed by id.
+    small = wanted.folder and count(catalogue, Filter(folder=wanted.folder), _SMALL) < _SMALL
+    key = "+i.id" if small else "i.id"
+    sql = f"SELECT i.id {_FROM}WHERE {where} AND {key} > ? ORDER BY {key} LIMIT ?"
+    with catalogue.reading() as db:
+        return [row[0] for row in db.execute(sql, (*values, after, limit))]
 
 
 def clauses(wanted: Filter) -> tuple[str, list[Any]]:

@@ -25,7 +25,6 @@ from likewise.store.paths import as_file, as_key, printable
 from likewise.types import BadInput, IdArray, NotFound
 
 _CHUNK = 20_000
-_SMALL = 5_000
 
 
 class Seen(NamedTuple):
@@ -280,16 +279,8 @@ class Items:
 
     def page(self, wanted: Filter, limit: int, after: int = 0) -> list[Item]:
         """Items that a filter lets through, by id, those after an id: no more is read."""
-        where, values = filters.clauses(wanted)
-        with self._catalogue.reading() as db:
-            # A small folder is found by its name and sorted; a large one is passed by id.
-            small = wanted.folder and filters.count(self._catalogue, wanted, _SMALL) < _SMALL
-            key = "+i.id" if small else "i.id"
-            rows = db.execute(
-                f"{_ITEM}WHERE {where} AND {key} > ? ORDER BY {key} LIMIT ?",
-                (*values, after, limit),
-            ).fetchall()
-        return [Item(*row) for row in rows]
+        with self._catalogue.reading():
+            return self.many(filters.page(self._catalogue, wanted, limit, after))
 
     def count(self, wanted: Filter) -> int:
         """How many items a filter lets through."""
