@@ -4,7 +4,8 @@ Codes are clustered and of uneven length, compared by inner product, top 50.  Qu
 ones and such as learning gives; a filter lets all, 10 %, 1 % or 0.1 % of the items through, as a
 predicate over a column where the engine keeps one.  `recall` is over the exact answer.  The rows
 with a `peer` alternate our call with the same question to the same engine called directly:
-`ratio` is ours over it, `more_ms` how much longer ours takes.
+`ratio` is ours over it, `more_ms` how much longer ours takes.  PostgreSQL is started for the run;
+the address of a running Milvus is in LIKEWISE_MILVUS.
 
     python -m benchmarks.engines [--quick] [--items N] [--engines NAME,...] [--json FILE]
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import itertools
+import os
 import tempfile
 import time
 import warnings
@@ -178,6 +180,25 @@ def _postgres(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask
     }  # fmt: skip
 
 
+def _milvus(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask | None, Any]:
+    milvus = importlib.import_module("likewise.index.milvus")
+    index = milvus.MilvusIndex.build(
+        codes, address=os.environ["LIKEWISE_MILVUS"], table=f"bench_{os.getpid()}",
+        facts=_facts(column), seed=seed,
+    )  # fmt: skip
+    db = index.server._connect()
+
+    def directly(vector: NDArray[np.float32], share: float) -> NDArray[np.int64]:
+        (hits,) = db.search(
+            index.table, data=[vector], anns_field="code", limit=K, consistency_level="Bounded",
+            filter="" if share == 1.0 else f"pixels < {int(share * MOST)}",
+            search_params={"metric_type": "IP", "params": {"nprobe": index.probes}},
+        )  # fmt: skip
+        return np.array([hit["id"] for hit in hits], np.int64)
+
+    return _remote(index, column), directly, {"probes": index.probes}
+
+
 def _lancedb(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask | None, Any]:
     lancedb, arrow = importlib.import_module("lancedb"), importlib.import_module("pyarrow")
     vectors = arrow.FixedSizeListArray.from_arrays(arrow.array(codes.ravel()), codes.shape[1])
@@ -185,7 +206,9 @@ def _lancedb(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask 
     table = lancedb.connect(folder).create_table("codes", data)
     cells = max(1, round(2 * np.sqrt(len(codes))))
     table.create_index(metric="dot", num_partitions=cells, index_type="IVF_FLAT")
-    table.create_scalar_index("pixels")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table.create_scalar_index("pixels")
     probes = max(1, cells // 16)
 
     def ask(vector: NDArray[np.float32], share: float) -> NDArray[np.int64]:
@@ -231,6 +254,7 @@ def _qdrant(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask |
 ENGINES: dict[str, Callable[..., tuple[Ask, Ask | None, Any]]] = {
     "faiss": _faiss,
     "postgres": _postgres,
+    "milvus": _milvus,
     "lancedb": _lancedb,
     "qdrant-edge": _qdrant,
 }

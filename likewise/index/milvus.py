@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from likewise.filters import FACTS, Allowed
 from likewise.index._server import Gone, Server
-from likewise.index.remote import FEW, NOTHING, SMALL, Here, RemoteIndex, Where
+from likewise.index.remote import NOTHING, SMALL, Here, RemoteIndex, Where
 from likewise.types import BadInput, FloatArray, IdArray, MissingExtra
 
 try:
@@ -241,7 +241,7 @@ class MilvusIndex(RemoteIndex):
         return f"id {'not ' if out else ''}in [{listed}]", {}
 
     def _count(self, said: str, values: dict[str, Any]) -> int:
-        return min(FEW + 1, self._counted(said, "Bounded"))
+        return self._counted(said, "Bounded")
 
     def _counted(self, said: str, level: str) -> int:
         rows = self.server.db.query(

@@ -303,7 +303,12 @@ class PostgresIndex(RemoteIndex):
 
     def _count(self, said: str, values: dict[str, Any]) -> int:
         sql = f"SELECT count(*) FROM (SELECT FROM {self.table} WHERE {said} LIMIT {FEW + 1}) AS few"
-        return int(self.server.db.execute(sql, values).fetchone()[0])
+        count = int(self.server.db.execute(sql, values).fetchone()[0])
+        if count > FEW:
+            sql = f"EXPLAIN (FORMAT JSON) SELECT FROM {self.table} WHERE {said}"
+            (plans,) = self.server.db.execute(sql, values).fetchone()
+            count = max(count, int(plans[0]["Plan"]["Plan Rows"]))
+        return count
 
     def _smallest(self, k: int, where: Where) -> IdArray:
         sql = f"SELECT id FROM {self.table} WHERE {where.said} ORDER BY id LIMIT {k}"

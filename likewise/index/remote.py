@@ -42,7 +42,7 @@ class Here(Exception):
 
 
 class Where(NamedTuple):
-    """Which items are in question, as the engine says it, and how many (``FEW`` + 1: more)."""
+    """Which items are in question, as the engine says it, and how many, about."""
 
     said: str
     values: dict[str, Any]
@@ -108,7 +108,7 @@ class RemoteIndex(ProbedIndex):
 
     @abstractmethod
     def _count(self, said: str, values: dict[str, Any]) -> int:
-        """How many items a condition leaves, counted up to ``FEW`` + 1."""
+        """How many items a condition leaves; beyond ``FEW`` an estimate will do."""
 
     @abstractmethod
     def _smallest(self, k: int, where: Where) -> IdArray:
@@ -170,6 +170,7 @@ class RemoteIndex(ProbedIndex):
             side_names=given.side_names,
         )  # fmt: skip
         index.structure = index._choose(len(full))
+        server.close()  # who builds is not kept waiting by an earlier failure
         server.ask(lambda: server.check(owner), 10 * PATIENCE)
         with server.session():
             index._load(full, facts)
@@ -250,7 +251,7 @@ class RemoteIndex(ProbedIndex):
             if conditions is not None:
                 changed, let = among.restated(self.position)
                 said, values = self._said(among, changed, let)
-                key = repr((said, conditions, changed[-1:], len(changed)))
+                key = repr((conditions, changed.tobytes(), let.tobytes()))
                 if key not in self._counts:
                     self._counts = dict([*self._counts.items()][-100:])
                     self._counts[key] = self._ask(lambda: self._count(said, values))
