@@ -138,13 +138,13 @@ def children(folder: str, data: str, processes: int, features: list[str]) -> dic
 def alone(folder: str, data: str, processes: int, features: list[str]) -> dict[str, float]:
     """Hash, decode and describe a few pictures in this process, also by an older commit's code."""
     import hashlib
+    import importlib
 
     from likewise.features import feature_set
 
-    if os.path.isdir(os.path.join(os.path.dirname(likewise.__file__), "intake")):
-        from likewise.intake.decoding import decode
-    else:
-        from likewise.collection.decoding import decode
+    here = os.path.dirname(likewise.__file__)
+    room = "intake" if os.path.isdir(os.path.join(here, "intake")) else "collection"
+    decode = importlib.import_module(f"likewise.{room}.decoding").decode
     compute = feature_set(features)
     files = sorted(os.path.join(folder, name) for name in os.listdir(folder))[:8]
     best = []
@@ -310,8 +310,8 @@ def main(report: Report) -> None:
             ("likewise", "index", None),
         ]
         if old and files == "jpeg":  # what it cannot read would cost it nothing
-            root = str(Path(old).resolve())
-            runs += [("old alone", "alone", root), ("old", "index", root)]
+            place_of_old = str(Path(old).resolve())
+            runs += [("old alone", "alone", place_of_old), ("old", "index", place_of_old)]
         runs = [run for run in runs if run[0] in (report.settings.get("runs") or run)]
         with tempfile.TemporaryDirectory(dir=report.settings.get("place")) as place:
             folder, few = Path(place) / "photos", Path(place) / "few"
