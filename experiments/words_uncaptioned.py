@@ -26,6 +26,7 @@ import hashlib
 import importlib
 import itertools
 import os
+import shutil
 import sqlite3
 import tempfile
 from collections import Counter, defaultdict
@@ -50,6 +51,7 @@ from likewise.store import Described, Result, Seen, Text
 
 Array = NDArray[Any]
 CAPTIONS, CLICKS = (20, 50, 200, 1_000), (1, 3, 5)
+GROWING = ("reader+all", "ranked CCA")
 LEAST, LOOKED_AT = 5, 50
 NO_CONTENT = {
     "across", "along", "another", "around", "behind", "beside", "near", "next",
@@ -360,7 +362,9 @@ def first(report: Report, task: Task, place: Path) -> None:
                 tell(report, pairs(bare), "pairs", method, rank)
         rank = served(collection, bare.searched)
         start = {word: rank(word) for word in bare.words}
-        for method in ("neither", "reader+all", "marked"):
+    for method in ("neither", "reader+all", "marked"):
+        copy = shutil.copytree(folder, place / method)
+        with likewise.open(copy, write=True) as collection:
             clicked(report, bare, collection, start, method)
 
 
@@ -404,7 +408,7 @@ def growing(report: Report, task: Task, place: Path) -> None:
             done = count
             out = set(order[:count].tolist()) if not apart else set(able.tolist())
             keep = np.array([p not in out for p in range(len(task.captions))])
-            for method in ("reader+all", "ranked CCA"):
+            for method in GROWING:
                 passed: dict[str, Any] = {}
                 if method == "ranked CCA":
                     model = collection.learn("ranked-cca", force=True)

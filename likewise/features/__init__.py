@@ -168,7 +168,7 @@ def feature_set(names: Sequence[str] = DEFAULT, *, threads: int = 1) -> FeatureS
     for name in names:
         block, _, place = name.partition(":")
         if is_elsewhere(name) and place:
-            made_of = Clip if block_of(name) == "clip" else OnnxFile
+            made_of: Any = Clip if block_of(name) == "clip" else OnnxFile
             features.append(made_of(place, block if "-" in block else "", threads=threads))
         elif (choice := network_of([name])) is not None:
             network = networks.setdefault(choice, Network(*choice, threads=threads))

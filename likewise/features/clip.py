@@ -214,7 +214,7 @@ def _pooled(session: Any, wanted: Sequence[str], path: Path) -> str:
             f"The network {path.name} has no output {' or '.join(wanted)}; it has "
             f"{', '.join(outputs)}. Export it with its projection."
         )
-    return found[0]
+    return str(found[0])
 
 
 def _sides(size: Any) -> Any:

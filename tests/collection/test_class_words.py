@@ -231,3 +231,9 @@ def test_results_that_were_opened_count_at_once_and_less_than_marks(tmp_path):
 
 def asked(collection, query):
     return collection._search.understand(query, Options()).surrogate.vector
+
+
+def test_ten_thousand_words_are_answered(shown):
+    answer = shown.search(text="pizza xqz " * 5_000, k=5)
+    assert {kind_of(path) for path in answer.paths} == {"pizza"}
+    assert "xqz" in answer.notes[0]

@@ -38,6 +38,7 @@ class Meanings:
         self.covariance = table[COLUMNS + 1 :].astype(np.float64)
         # The fewer pictures, the less their covariance tells of directions in which few vary.
         self.space, self._doubt = space, float(np.trace(self.covariance)) / max(count, 1)
+        self._inverses: dict[float, FloatArray] = {}
 
     def has(self, column: int) -> bool:
         """Whether a column varies in this collection: its features are there."""
@@ -71,9 +72,10 @@ class Meanings:
         """The direction that tells pictures from others (from the collection where None)."""
         far = self._mean if others is None else np.asarray(others, np.float64).mean(axis=0)
         apart = np.asarray(codes, np.float64).mean(axis=0) - far
-        return self._unit(
-            np.linalg.solve(self.covariance + (ridge + self._doubt) * np.eye(len(far)), apart)
-        )
+        if ridge not in self._inverses:
+            ridged = self.covariance + (ridge + self._doubt) * np.eye(len(far))
+            self._inverses[ridge] = np.linalg.inv(ridged)
+        return self._unit(self._inverses[ridge] @ apart)
 
     def scaled(self, surrogate: Surrogate) -> Surrogate:
         """A surrogate with mean 0 and spread 1 over the collection; as it is where it has none."""
