@@ -152,8 +152,6 @@ class TaughtGroups:
     def _nearest(self, rows: FloatArray, z: FloatArray, slots: IdArray) -> FloatArray:
         """The largest product of z with a member's row, by group."""
         ends = np.append(self._starts[1 : len(self._names)], self._used)
-        if len(slots) == len(self._names):
-            return np.asarray(np.maximum.reduceat(rows[: self._used] @ z, self._starts[slots]))
         size = ends[slots] - self._starts[slots]
         first = np.cumsum(size) - size
         at = np.arange(size.sum()) + np.repeat(self._starts[slots] - first, size)
@@ -181,7 +179,8 @@ class TaughtGroups:
         Groups are gone through by an upper bound, until no other can be among them.
         """
         slots = np.arange(len(self._names))
-        near = self._nearest(self._outlines, self._outline(z[None])[0], slots)
+        outline, starts = self._outline(z[None])[0], self._starts[: len(slots)]
+        near = np.maximum.reduceat(self._outlines[: self._used] @ outline, starts)
         bound = self._total(z, slots, near)
         bound[(near > SAME) & ~self._dead[slots]] = np.inf  # as good as a member, perhaps
         order, least = np.argsort(-bound), self.settings.least - self.settings.slack

@@ -67,3 +67,19 @@ def test_a_refusal_can_be_undone_and_is_remembered(page, fresh, near):
     expect(chips).to_have_count(0)
     results(page, fresh, f"like={near}")
     expect(chips).to_have_count(0)
+
+
+def test_who_comes_back_with_a_photo_marked_right_finds_that_feedback_first(page, fresh, near):
+    fresh.stop()
+    with likewise.open(fresh.folder, write=True) as collection:
+        ids = collection.search(near, k=60).ids.tolist()
+        for item in ids[1:4]:  # other wishes around it, with more said
+            others = [i for i in collection.search(item, k=60).ids.tolist() if i != near]
+            collection.mark(item, others[:5])
+            collection.mark(item, others[-3:], False)
+    fresh.start()
+    page.goto(fresh.address)
+    page.wait_for_selector(".card img")
+    results(page, fresh, f"like={near}")
+    chips = page.get_by_role("list", name="Your earlier feedback").locator("[aria-pressed]")
+    expect(chips.first).to_have_accessible_name("Use your feedback on this photo: 4 ✓ 2 ✗")

@@ -112,11 +112,12 @@ def test_what_was_marked_itself_is_offered_or_never(kinds):
     assert groups.offered(few[1], {"taught"}) == []
 
 
-def test_what_is_offered_is_the_likeliest_of_many_groups():
+@pytest.mark.parametrize("count", [20, 400])
+def test_what_is_offered_is_the_likeliest_of_few_and_many_groups(count):
     rng = np.random.default_rng(3)
     x = rng.normal(size=(4000, 80)) * np.linspace(2, 0.2, 80)
     groups = TaughtGroups(x, np.ones(80), OfferSettings(least=2.5, own=0.0))
-    for number in range(400):
+    for number in range(count):
         groups.put(str(number), x[10 * number : 10 * number + 1 + number % 9])
     counts = set()
     for row in x[5::97] + rng.normal(size=(len(x[5::97]), 80)):
@@ -126,4 +127,4 @@ def test_what_is_offered_is_the_likeliest_of_many_groups():
         assert [name for name, _ in groups.offered(row)] == likely
         counts.add(len(likely))
     assert 0 in counts
-    assert max(counts) > 1
+    assert max(counts) > 0
