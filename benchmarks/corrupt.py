@@ -24,8 +24,8 @@ from PIL import Image
 
 import likewise
 from experiments.report import Report, run
-from likewise.intake.decoding import FORMATS as ALLOWED
-from likewise.intake.decoding import MAX_PIXELS
+from likewise.intake.reading.decoding import FORMATS as ALLOWED
+from likewise.intake.reading.decoding import MAX_PIXELS
 
 FORMATS: dict[str, tuple[str, dict[str, object]]] = {
     "jpg": ("JPEG", {"quality": 90}),

@@ -44,8 +44,8 @@ from experiments.sets import load_flickr8k
 from likewise.collection.lines.defaults import FEATURES
 from likewise.datasets import swatches
 from likewise.features import feature_set
-from likewise.intake.decoding import THUMBNAIL_SIDE, WORK_SIDE, decode, encode_jpeg
-from likewise.intake.metadata import read_metadata
+from likewise.intake.reading.decoding import THUMBNAIL_SIDE, WORK_SIDE, decode, encode_jpeg
+from likewise.intake.reading.metadata import read_metadata
 from likewise.intake.workers import Task, describe
 
 CHUNK = 8

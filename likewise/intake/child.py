@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.intake.confine import confine
-from likewise.intake.decoding import Picture, Unreadable, crop_pixels, decode
+from likewise.intake.reading.decoding import Picture, Unreadable, crop_pixels, decode
 from likewise.types import LikewiseError
 
 MEMORY = 1 << 30
@@ -71,8 +71,8 @@ Decoder = Callable[[Task, bool], Picture]
 
 _PLAIN = {
     "likewise.intake.child.Outcome",
-    "likewise.intake.decoding.Picture",
-    "likewise.intake.metadata.Metadata",
+    "likewise.intake.reading.decoding.Picture",
+    "likewise.intake.reading.metadata.Metadata",
     "numpy.ndarray",
     "numpy.dtype",
     "numpy._core.multiarray._reconstruct",

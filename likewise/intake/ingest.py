@@ -20,9 +20,9 @@ import numpy as np
 
 from likewise.features import block_of
 from likewise.intake import LOCAL, UNREACHABLE
-from likewise.intake.decoding import Unreadable
 from likewise.intake.forecast import Forecast, Pace
 from likewise.intake.own_vectors import with_places
+from likewise.intake.reading.decoding import Unreadable
 from likewise.intake.roots import drop_roots, other_roots, root_of
 from likewise.intake.scanning import Scan, scan
 from likewise.intake.workers import Outcome, Task, describe, digest_of, short

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from likewise.intake.decoding import HEIF_BRANDS
+from likewise.intake import HEIF_BRANDS
 from likewise.store import Seen
 from likewise.types import DataProblem
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from PIL import Image
 
 from likewise.collection import Collection
-from likewise.intake.decoding import Picture, encode_jpeg
+from likewise.intake.reading.decoding import Picture, encode_jpeg
 from likewise.intake.workers import Describer, Task, decode_task
 from likewise.types import BadInput, DataProblem, NotFound
 

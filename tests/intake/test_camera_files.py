@@ -14,8 +14,8 @@ from PIL import Image, ImageCms
 
 import likewise
 from benchmarks.camera_files import dng, heic, tiff16
-from likewise.intake import decoding
-from likewise.intake.decoding import Unreadable, decode
+from likewise.intake.reading import decoding
+from likewise.intake.reading.decoding import Unreadable, decode
 from likewise.intake.scanning import scan
 from likewise.intake.workers import Task, describe
 from tests.intake.test_decoding import photo, saved

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image, ImageCms
 from PIL.PngImagePlugin import PngInfo
 
-from likewise.intake.decoding import WORK_SIDE, Unreadable, crop_pixels, decode
-from likewise.intake.metadata import MAX_TEXT
+from likewise.intake.reading.decoding import WORK_SIDE, Unreadable, crop_pixels, decode
+from likewise.intake.reading.metadata import MAX_TEXT
 
 
 def photo(width=90, height=60, seed=0) -> Image.Image:

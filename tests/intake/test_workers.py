@@ -22,7 +22,7 @@ import likewise
 from likewise.datasets import swatches
 from likewise.features import REGISTRY, feature_set
 from likewise.intake import child, confine, workers
-from likewise.intake.decoding import Unreadable, decode
+from likewise.intake.reading.decoding import Unreadable, decode
 from likewise.intake.workers import Describer, Task, describe, read_file
 from likewise.types import DataProblem
 from tests.intake.test_decoding import photo, png_header, saved

@@ -61,7 +61,7 @@ def thumbnail(collection: Collection, item: int) -> bytes:
     data = collection.store.thumbnails.get(found.sha256, "small") if found.sha256 else None
     if data is not None:
         return data
-    from likewise.intake.decoding import Unreadable, decode
+    from likewise.intake.reading.decoding import Unreadable, decode
     from likewise.intake.workers import read_file
 
     try:

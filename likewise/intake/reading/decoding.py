@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
 
-from likewise.intake.metadata import Metadata, read_metadata
-from likewise.intake.raw import Developed, open_raw
+from likewise.intake import HEIF_BRANDS
+from likewise.intake.reading.metadata import Metadata, read_metadata
+from likewise.intake.reading.raw import Developed, open_raw
 
 FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "AVIF", "BMP", "DIB", "TIFF", "HEIF", "JXL")
 """Pillow's names of what is opened at all; RAW files besides, and JXL with an extra."""
@@ -36,9 +37,6 @@ WORK_SIDE = 512
 """Longer side of the picture that features are computed on."""
 
 THUMBNAIL_SIDE = 256
-
-HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
-"""What stands behind ``ftyp`` in a HEIC file."""
 
 
 class Unreadable(Exception):
