@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from likewise.later import sparse
 from likewise.learners.plain import Plain
 from likewise.types import FloatArray, IdArray, Preferences, Similarity, as_matrix
 
