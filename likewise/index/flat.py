@@ -27,7 +27,7 @@ _TOGETHER = 256
 # Up to so many queries a row-by-row product beats the matrix product of BLAS.
 _FEW = 2
 # Below so many rows a scan takes less time than to import numba; used where it is there already.
-_SMALL = 50_000
+_SMALL = 500_000
 
 
 class FlatIndex(BaseIndex):

@@ -29,23 +29,19 @@ BATCH = 8_192
 PLACES = "network_places"
 """Setting: file or folder of the network of a block."""
 
-Rows = tuple[list[bytes], FloatArray]
-
 
 def add_vectors(store: Store, path: Path) -> int:
     """Read own vectors and give them to the items they name; gives how many contents got one."""
     if not path.is_file():
         raise NotFound(f"There is no file {path}.")
     paths = store.items.present_paths()
+    known = set(paths)
     try:
-        has_pictures, known = bool(paths), set(paths)
         for names, _ in _batches(path, paths):  # all of it, before anything is added
-            unknown = next((name for name in names if name not in known), None)
-            if has_pictures and unknown is not None:
-                raise BadInput(
-                    f"{path.name} names {unknown.decode('utf-8', 'replace')!r}, which is not an "
-                    "item here; nothing was added."
-                )
+            unknown = [name for name in names if name not in known] if known else []
+            if unknown:
+                shown = unknown[0].decode("utf-8", "replace")
+                raise BadInput(f"{path.name} names {shown!r}, no item here; nothing was added.")
         return sum(_add(store, *rows) for rows in _batches(path, paths))
     except (OSError, ValueError) as error:
         if isinstance(error, BadInput):
@@ -55,11 +51,10 @@ def add_vectors(store: Store, path: Path) -> int:
 
 def _add(store: Store, names: list[bytes], matrix: FloatArray) -> int:
     with store.transaction():
-        content = store.items.contents_of(names)
-        missing = [name for name in dict.fromkeys(names) if name not in content]
-        store.items.see(
-            [Seen(n, 0, NO_FILE, hashlib.sha256(b"named only\0" + n).digest()) for n in missing]
-        )
+        known = store.items.contents_of(names)
+        new = [name for name in dict.fromkeys(names) if name not in known]
+        sha256 = [hashlib.sha256(b"named only\0" + name).digest() for name in new]
+        store.items.see([Seen(n, 0, NO_FILE, digest) for n, digest in zip(new, sha256)])
         content = store.items.contents_of(names)
         numbers = ((content.get(name), row) for row, name in enumerate(names))
         chosen = {number: row for number, row in numbers if number is not None}
@@ -68,7 +63,7 @@ def _add(store: Store, names: list[bytes], matrix: FloatArray) -> int:
     return len(chosen)
 
 
-def _batches(path: Path, paths: list[bytes]) -> Iterator[Rows]:
+def _batches(path: Path, paths: list[bytes]) -> Iterator[tuple[list[bytes], FloatArray]]:
     """Names and vectors, some at a time."""
     ending = path.suffix.lower()
     if ending == ".parquet":
@@ -87,7 +82,7 @@ def _batches(path: Path, paths: list[bytes]) -> Iterator[Rows]:
         yield paths[part], as_matrix(matrix[part], name="own vectors")
 
 
-def _parquet(path: Path) -> Iterator[Rows]:
+def _parquet(path: Path) -> Iterator[tuple[list[bytes], FloatArray]]:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 

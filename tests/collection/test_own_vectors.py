@@ -81,7 +81,7 @@ def test_files_that_do_not_fit_say_why(pictures, tmp_path):
             ("few.npy", BadInput, "3 rows for 12"),
             ("cut.parquet", DataProblem, "cut.parquet"),
             ("cut.npy", DataProblem, "cut.npy"),
-            ("foreign.parquet", BadInput, "not an item"),
+            ("foreign.parquet", BadInput, "no item here"),
             ("own.csv", LookupError, "no file"),
         ):
             with pytest.raises(error, match=words):
