@@ -20,7 +20,7 @@ from likewise.store import Store, as_file, printable
 from likewise.types import BadInput, FloatArray, NotFound, QueryRef
 
 KEPT = 256
-"""Query pictures whose features, and uploads whose bytes, stay in memory."""
+"""Query pictures and texts whose features, and uploads whose bytes, stay in memory."""
 KEPT_BYTES = 256 << 20
 """Of uploads that stay in memory, the newest at least."""
 
@@ -96,11 +96,14 @@ class QueryPictures:
         outcome = self._describers[names](self._task(ref))
         if outcome.problem:
             raise BadInput(f"The query picture cannot be used: {outcome.problem}")
+        return self._kept(key, outcome.features)
+
+    def _kept(self, key: Any, features: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
         with self._lock:
-            self._features[key] = outcome.features
+            self._features[key] = features
             while len(self._features) > KEPT:
                 self._features.popitem(last=False)
-        return outcome.features
+        return features
 
     def read(self, text: str, block: str) -> FloatArray:
         """The vector of a text by a network that reads, run by a child that does nothing else."""
@@ -114,9 +117,7 @@ class QueryPictures:
         outcome = reader(Task(1, text=text))
         if outcome.problem:
             raise BadInput(outcome.problem)
-        with self._lock:
-            self._features[key] = outcome.features
-        return outcome.features[block]
+        return self._kept(key, outcome.features)[block]
 
     def _task(self, ref: QueryRef) -> Task:
         if ref.kind == "item":
