@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from likewise.intake.workers import Describer, Task
 
 KEPT = 256
-"""Query pictures whose features, and uploads whose bytes, stay in memory."""
+"""Query pictures and texts whose features, and uploads whose bytes, stay in memory."""
 KEPT_BYTES = 256 << 20
 """Of uploads that stay in memory, the newest at least."""
 
