@@ -30,10 +30,12 @@ from likewise.server.routes import (
     uploads,
 )
 from likewise.server.served import Served
-from likewise.server.static_files import SCREENS, StaticFiles
+from likewise.server.static_files import StaticFiles
 from likewise.types import LikewiseError
 
 STATIC = Path(__file__).parent / "static"
+SCREENS = ("/", "/results", "/target", "/teach", "/models", "/jobs")
+"""Addresses of the page; each needs the module of its name."""
 
 
 def make_app(
@@ -86,17 +88,8 @@ def make_app(
     errors.install(app, files.nowhere)
     api = APIRouter(prefix="/api/v1")
     for part in (
-        search,
-        layouts,
-        items,
-        originals,
-        uploads,
-        judgements,
-        comparing,
-        models,
-        jobs,
-        sessions,
-    ):
+        search, layouts, items, originals, uploads, judgements, comparing, models, jobs, sessions,
+    ):  # fmt: skip
         api.include_router(part.router)
     app.include_router(api)
     for address in SCREENS:
