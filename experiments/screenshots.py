@@ -37,6 +37,11 @@ Shots = list[Image.Image]
 PHOTOS = Path(__file__).resolve().parent.parent / "demo_photos"
 SOME = 5
 """One photograph of so many is taken where it must be quick."""
+LOADED = """() => [...document.images].every((one) => {
+  const box = one.getBoundingClientRect();
+  return one.complete || box.bottom < 0 || box.top > innerHeight || !box.width;
+})"""
+"""Whether every picture in view is there."""
 HERO = "tulip"
 """What the search of the pictures is about."""
 
@@ -126,6 +131,7 @@ def taken(served: Served, kinds: dict[str, str]) -> Iterator[tuple[str, Image.Im
 
         def shot(page: Any) -> Image.Image:
             page.wait_for_timeout(1_200)  # pictures fade in, boards glide
+            page.wait_for_function(LOADED)
             return Image.open(io.BytesIO(page.screenshot()))
 
         def wide(page: Any) -> Image.Image:
@@ -177,6 +183,13 @@ def taken(served: Served, kinds: dict[str, str]) -> Iterator[tuple[str, Image.Im
         yield "sorted-small", small(lambda page: results(page, served, query + "&view=sorted"))
         yield "board-small", small(lambda page: again(page, served, moves))
         yield "models-small", small(lambda page: models(page, served))
+        themes = []
+        for scheme in ("light", "dark"):
+            with on("desk") as page:
+                page.emulate_media(color_scheme=scheme)
+                results(page, served, query)
+                themes.append(shot(page))
+        yield "themes", beside(themes)
         phone = []
         with on("phone") as page:
             page.goto(f"{served.base}/")

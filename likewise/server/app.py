@@ -30,10 +30,12 @@ from likewise.server.routes import (
     uploads,
 )
 from likewise.server.served import Served
-from likewise.server.static_files import SCREENS, StaticFiles
+from likewise.server.static_files import StaticFiles
 from likewise.types import LikewiseError
 
 STATIC = Path(__file__).parent / "static"
+SCREENS = ("/", "/results", "/target", "/teach", "/models", "/jobs")
+"""Addresses of the page; each needs the module of its name."""
 
 
 def make_app(

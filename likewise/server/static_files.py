@@ -16,25 +16,20 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-SCREENS = {
-    "/": "home", "/results": "results", "/target": "target", "/teach": "teach",
-    "/models": "models", "/jobs": "jobs",
-}  # fmt: skip
-"""Addresses of the page, and the module that each of them needs."""
 KINDS = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "woff2": "font/woff2"}
-YEAR = "private, max-age=31536000, immutable"
+YEAR = {"Cache-Control": "private, max-age=31536000, immutable"}
 
 
 class StaticFiles:
     """Files of a folder by their name in it."""
 
     def __init__(self, folder: Path) -> None:
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
-        raw = {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-        self.digest = hashlib.sha256(repr(raw).encode()).hexdigest()[:16]
-        here = f'"/static/{self.digest}/'.encode()
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        raw = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+        self.root = f"{hashlib.sha256(repr(raw).encode()).hexdigest()[:16]}/"
+        mine, texts = f'"/static/{self.root}'.encode(), ("js", "css", "html")
         self._files = {
-            name: data.replace(b'"/static/', here) if name.endswith(("js", "css", "html")) else data
+            name: data.replace(b'"/static/', mine) if name.endswith(texts) else data
             for name, data in raw.items()
         }
         self._packed = cache(lambda name: gzip.compress(self._files[name], 9, mtime=0))
@@ -42,7 +37,7 @@ class StaticFiles:
 
     async def page(self, request: Request) -> Response:
         """The page at one of its addresses."""
-        return HTMLResponse(self._html(f"screens/{SCREENS[request.url.path]}.js"))
+        return HTMLResponse(self._html(f"screens/{request.url.path[1:] or 'home'}.js"))
 
     def nowhere(self, status: int) -> Response:
         """The page at an address that is none of its own."""
@@ -53,20 +48,19 @@ class StaticFiles:
         found = ["main.js", *screen]
         for name in found:
             text = self._files[name].decode()
-            named = re.findall(rf'^import .*"/static/{self.digest}/([^"]+)"', text, re.M)
+            named = re.findall(rf'^import .*"/static/{self.root}([^"]+)"', text, re.M)
             found += [one for one in dict.fromkeys(named) if one not in found]
-        root = f'  <link rel="modulepreload" href="/static/{self.digest}/'
-        links = "".join(f'{root}{name}">\n' for name in found)
+        link = '  <link rel="modulepreload" href="/static/{}{}">\n'
+        links = "".join(link.format(self.root, name) for name in found)
         return self._files["index.html"].decode().replace("</head>", f"{links}</head>")
 
     async def send(self, request: Request) -> Response:
         """Send one."""
-        name = str(request.path_params["name"])
-        lasting = name.startswith(f"{self.digest}/")
-        name = name.removeprefix(f"{self.digest}/")
+        asked = str(request.path_params["name"])
+        name = asked.removeprefix(self.root)
         if name not in self._files:
             raise HTTPException(404)
-        headers = {"Cache-Control": YEAR} if lasting else {}
+        headers = {} if name == asked else dict(YEAR)
         kind = KINDS.get(name.rpartition(".")[2], "text/plain")
         if kind == KINDS["woff2"] or "gzip" not in request.headers.get("accept-encoding", ""):
             return Response(self._files[name], headers=headers, media_type=kind)

@@ -6,9 +6,8 @@ import re
 import socket
 from pathlib import Path
 
-from likewise.server.app import STATIC
+from likewise.server.app import SCREENS, STATIC
 from likewise.server.serving import _bind
-from likewise.server.static_files import SCREENS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -23,7 +22,7 @@ def test_every_route_is_in_the_docs(server):
 def test_the_page_and_the_server_name_the_same_screens():
     main = (STATIC / "main.js").read_text(encoding="utf-8")
     named = re.findall(r'^  "(/\w*)": \[', main, re.M)
-    assert named == list(SCREENS)
+    assert tuple(named) == SCREENS
 
 
 def test_modules_of_the_page_import_only_what_is_there():
