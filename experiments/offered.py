@@ -95,7 +95,7 @@ class Bench:
         task = self.task
         self.index = FlatIndex.build(task.items, space=task.space.fingerprint)
         self.background = Background.of(task.items, task.plain.w0)
-        self.taught = task.plain
+        self.taught: Any = task.plain
 
     def teach(self, count: int, seed: int) -> list[Group]:
         """Queries at random, their first results marked."""
@@ -105,7 +105,9 @@ class Bench:
             top = hits[hits != query][:MARKS]
             right = self.sets.relevant(query)[top]
             groups.append(Group(query, top[right], top[~right]))
-        sides = [([group.query, *group.good], group.bad) for group in groups if len(group.good)]
+        sides: Any = [
+            ([group.query, *group.good], group.bad) for group in groups if len(group.good)
+        ]
         self.taught = in_common(task.plain, task.items, sides[-RECENT:]) if sides else task.plain
         return groups
 

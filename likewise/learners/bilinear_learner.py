@@ -170,7 +170,7 @@ class BilinearLearner(BaseEstimator):
         if form != "groups":
             parts["members"], parts["sizes"] = said.members()
             parts["directions"] = directions(said)
-        numbers = {"M": self.M, "pull": self.pull, "warmth": self.warmth, "reach": self.reach}
+        numbers: dict[str, Any] = {"M": self.M, "pull": self.pull, "warmth": self.warmth, "reach": self.reach}
         model = Bilinear(self._plain, said.queries, **parts, **numbers)
         if form != "groups+tastes":
             return model
