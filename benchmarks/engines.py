@@ -38,6 +38,8 @@ K = 50
 SHARES = (1.0, 0.1, 0.01, 0.001)
 MOST = 1_000_000
 """The column that is filtered by is even between 0 and this."""
+ENDS: list[Callable[[], None]] = []
+"""What ends the servers and connections of an engine, in reverse order."""
 Ask = Callable[[NDArray[np.float32], float], NDArray[np.int64]]
 
 
@@ -76,6 +78,8 @@ def main(report: Report) -> None:
                       "k": K, "seconds": seconds, **built})  # fmt: skip
             if peer is not None:
                 beside(report, name, ask, peer, queries["plain"])
+            while ENDS:
+                ENDS.pop()()
 
 
 def rows(
@@ -164,6 +168,7 @@ def _postgres(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask
         codes, address=address, table="codes", facts=_facts(column), seed=seed
     )
     db = index.server._connect()
+    ENDS.extend([server.cleanup, index.server.close, db.close])
     if index.structure == "ivfflat":
         db.execute(f"SET ivfflat.probes = {index.probes}")
 
@@ -187,6 +192,7 @@ def _milvus(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask |
         facts=_facts(column), seed=seed,
     )  # fmt: skip
     db = index.server._connect()
+    ENDS.extend([index.server.close, db.close])
 
     def directly(vector: NDArray[np.float32], share: float) -> NDArray[np.int64]:
         (hits,) = db.search(
