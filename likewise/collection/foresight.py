@@ -12,9 +12,9 @@ import numpy as np
 from likewise.collection.collection import DATA_FOLDER, Collection
 from likewise.collection.lines.defaults import FEATURES
 from likewise.collection.lines.visual_words import NAME as VISUAL_WORDS
+from likewise.features import PLACES, with_places
 from likewise.intake.forecast import SAMPLE, Forecast, kept_bytes
 from likewise.intake.ingest import LOCAL
-from likewise.intake.own_vectors import with_places
 from likewise.intake.roots import other_roots
 from likewise.intake.scanning import scan
 from likewise.intake.workers import Task, describe
@@ -37,7 +37,8 @@ def foreseen(
         store = collection.store
         told = store.items.compare(scan(top, os.fsencode(place), other_roots(store)).files)
         files = [*told.new, *told.changed, *told.returned]
-        known = features or with_places(store, store.settings.get("features") or FEATURES)
+        known = store.settings.get("features") or FEATURES
+        known = features or with_places(known, store.settings.get(PLACES))
         return _foreseen(top, files, known, processes)
 
 

@@ -7,15 +7,24 @@ a model is of one space, and is put aside or learned again.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from likewise.collection.lines.defaults import FEATURES, NETWORK
-from likewise.features import BOTH, block_of, is_elsewhere, named, network_of
+from likewise.features import (
+    BOTH,
+    PLACES,
+    block_of,
+    feature_set,
+    is_elsewhere,
+    named,
+    network_of,
+)
 from likewise.intake.ingest import IngestReport
-from likewise.intake.own_vectors import remember
 from likewise.intake.rest import describe_rest
+from likewise.intake.workers import Describer, Task
 from likewise.store import Store
 from likewise.types import BadInput
 
@@ -63,6 +72,35 @@ def settled(store: Store, wanted: Sequence[str] | None = None) -> tuple[str, ...
     if tuple(known or ()) != chosen:
         store.settings.set("features", list(chosen))
     return chosen
+
+
+def remember(store: Store, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Blocks by name; where a network's place was given (``clip:FOLDER``) it is kept.
+
+    The files are hashed here and parsed only in children.
+    """
+    names = []
+    for name in wanted:
+        block, _, place = name.partition(":")
+        if is_elsewhere(name) and place:
+            place = os.path.abspath(place)
+            (block,) = feature_set([f"{block}:{place}"]).names
+            if block_of(block) == "clip" and block not in store.segments.blocks():
+                _try(f"{block}:{place}")
+            store.settings.set(PLACES, {**store.settings.get(PLACES, {}), block: place})
+        names.append(block if is_elsewhere(name) and place else name)
+    return tuple(names)
+
+
+def _try(name: str) -> None:
+    """Let a child read a text and a blank picture, before thousands of pictures are described."""
+    child = Describer([name])
+    try:
+        problem = child(Task(1, text="a photo")).problem
+    finally:
+        child.close()
+    if problem:
+        raise BadInput(problem)
 
 
 def choose(store: Store, network: str | None, arithmetic: str | None) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.options import Crop
+from likewise.features import PLACES, with_places
 from likewise.intake.decoding import Unreadable
-from likewise.intake.own_vectors import with_places
 from likewise.intake.workers import Describer, Task, read_file
 from likewise.store import Store, as_file, printable
 from likewise.types import BadInput, FloatArray, NotFound, QueryRef
@@ -92,7 +92,9 @@ class QueryPictures:
                 self._features.move_to_end(key)
                 return self._features[key]
             if names not in self._describers:
-                self._describers[names] = Describer(with_places(self._store, names))
+                self._describers[names] = Describer(
+                    with_places(names, self._store.settings.get(PLACES))
+                )
         outcome = self._describers[names](self._task(ref))
         if outcome.problem:
             raise BadInput(f"The query picture cannot be used: {outcome.problem}")
@@ -107,7 +109,7 @@ class QueryPictures:
 
     def read(self, text: str, block: str) -> FloatArray:
         """The vector of a text by a network that reads, run by a child that does nothing else."""
-        (name,) = with_places(self._store, (block,))
+        (name,) = with_places((block,), self._store.settings.get(PLACES))
         key = name, text
         with self._lock:
             if key in self._features:

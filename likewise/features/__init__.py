@@ -14,7 +14,7 @@ a size, one pass of the network for both of its blocks.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +27,18 @@ if TYPE_CHECKING:
     from likewise.features.pictures import Picture
 
 __all__ = [
-    "ARITHMETICS", "DEFAULT", "NETWORKS", "REGISTRY", "FeatureSet", "block_of", "feature_set",
-    "is_elsewhere", "named", "network_of",
+    "ARITHMETICS",
+    "DEFAULT",
+    "NETWORKS",
+    "PLACES",
+    "REGISTRY",
+    "FeatureSet",
+    "block_of",
+    "feature_set",
+    "is_elsewhere",
+    "named",
+    "network_of",
+    "with_places",
 ]  # fmt: skip
 
 DEFAULT = ("deep", "logits", "colour", "texture", "shape")
@@ -71,6 +81,15 @@ def network_of(names: Sequence[str]) -> tuple[str, str] | None:
             _, network, arithmetic = [*name.split("-"), "", ""][:3]
             return network or NETWORKS[0], arithmetic or ARITHMETICS[0]
     return None
+
+
+PLACES = "network_places"
+"""Setting of a collection: file or folder of the network that a person brought, by block."""
+
+
+def with_places(names: Sequence[str], places: Mapping[str, str] | None) -> list[str]:
+    """Blocks as :func:`feature_set` takes them: with the places of their networks."""
+    return [f"{name}:{places[name]}" if places and name in places else name for name in names]
 
 
 REGISTRY = Registry(

@@ -95,10 +95,7 @@ def plain(message: bytes) -> Any:
 def work(
     pipe: Connection, features: tuple[str, ...], gps: bool, decoder: Decoder | None, bulk: bool
 ) -> None:
-    """Describe chunks of tasks that come through the pipe, until it is closed.
-
-    Without a decoder there will be no pictures, only texts.
-    """
+    """Describe chunks of tasks that come through the pipe; without a decoder these are texts."""
     from likewise.features import feature_set, is_elsewhere
 
     if bulk and hasattr(os, "nice"):

@@ -18,10 +18,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from likewise.features import block_of
+from likewise.features import PLACES, block_of, with_places
 from likewise.intake.decoding import Unreadable
 from likewise.intake.forecast import Forecast, Pace
-from likewise.intake.own_vectors import with_places
 from likewise.intake.roots import drop_roots, other_roots, root_of
 from likewise.intake.scanning import Scan, scan
 from likewise.intake.workers import Outcome, Task, describe, digest_of, short
@@ -119,7 +118,8 @@ def ingest(
     )
     run = _Run(store, folder, comparison, missing, away, report, progress, foreseen)
     run.follow(others, set(found.unreachable))
-    outcomes = describe(run.tasks(), with_places(store, features), processes=processes, gps=gps)
+    names = with_places(features, store.settings.get(PLACES))
+    outcomes = describe(run.tasks(), names, processes=processes, gps=gps)
     try:
         for outcome in outcomes:
             if run.take(outcome):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from likewise.features import PLACES, with_places
 from likewise.intake.ingest import COMMIT_EVERY, kept_as
-from likewise.intake.own_vectors import with_places
 from likewise.intake.workers import Task, describe
 from likewise.store import Store
 from likewise.types import Progress
@@ -42,7 +42,7 @@ def describe_rest(
             store.segments.append(list(batch), rows, dtype=kept_as(rows))
             batch.clear()
 
-    outcomes = describe(tasks, with_places(store, blocks), processes=processes)
+    outcomes = describe(tasks, with_places(blocks, store.settings.get(PLACES)), processes=processes)
     finished = True
     try:
         for done, outcome in enumerate(outcomes, start=1):

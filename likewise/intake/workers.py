@@ -142,8 +142,8 @@ def start_child(process: BaseProcess) -> None:
 class Describer:
     """One child kept for query pictures, so that only the first one waits for its start.
 
-    With ``pictures=False`` it is told texts only, for features that read them.  Safe to call from
-    several threads; calls wait for each other.
+    Without ``pictures`` it is told texts only.  Safe to call from several threads; calls wait for
+    each other.
     """
 
     def __init__(
