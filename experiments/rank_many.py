@@ -101,7 +101,7 @@ def rank_many(
             mine = order[bounds[r] : bounds[r + 1]]
             ids, place = np.unique(np.r_[first[mine], second[mine]], return_inverse=True)
             rows = scales[r] * table[ids] if len(ids) else np.zeros((1, dim))
-            own = {name: values[mine] for name, values in each.items()}
+            own: dict[str, Any] = {name: values[mine] for name, values in each.items()}
             better, worse = place[: len(mine)], place[len(mine) :]
             one = rank(rows, better, worse, prior=bases[r], **own, **options)
             found.w[r], found.alpha[mine] = one.w, one.alpha

@@ -102,7 +102,7 @@ def read_settings(kind: type[S], given: Mapping[str, Any], method: str) -> S:
 
 def still_known(kind: Any, stored: Mapping[str, Any]) -> dict[str, Any]:
     """Of settings that an earlier version kept, those that there are, with values they can take."""
-    kept = {}
+    kept: dict[str, Any] = {}
     for one in settings_of(kind):
         try:
             kept |= {one.name: one.read(stored[one.name])} if one.name in stored else {}
