@@ -181,7 +181,7 @@ class BilinearLearner(BaseEstimator):
         weighed = [self._plain.weights.get(n, 0.0) > 0 for n in self._plain.space.names]
         tastes = np.zeros((len(said), len(weighed)))
         tastes[:, weighed] = moved
-        return Bilinear(self._plain, said.queries, tastes=tastes, **parts, **numbers)
+        return Bilinear(self._plain, said.queries, tastes=tastes, **parts)
 
     def _half(self, said: Taught) -> tuple[FloatArray, FloatArray, Triples]:
         """R theta^1/2 W^1/2, theta, and what it was learned from.
