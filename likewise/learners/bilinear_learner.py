@@ -170,8 +170,8 @@ class BilinearLearner(BaseEstimator):
         if form != "groups":
             parts["members"], parts["sizes"] = said.members()
             parts["directions"] = directions(said)
-        numbers: dict[str, Any] = {"M": self.M, "pull": self.pull, "warmth": self.warmth, "reach": self.reach}
-        model = Bilinear(self._plain, said.queries, **parts, **numbers)
+        parts |= {"M": self.M, "pull": self.pull, "warmth": self.warmth, "reach": self.reach}
+        model = Bilinear(self._plain, said.queries, **parts)
         if form != "groups+tastes":
             return model
         say = np.zeros((len(said), len(said)))
