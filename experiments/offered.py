@@ -95,7 +95,7 @@ class Bench:
         task = self.task
         self.index = FlatIndex.build(task.items, space=task.space.fingerprint)
         self.background = Background.of(task.items, task.plain.w0)
-        self.taught = task.plain
+        self.taught: Any = task.plain
 
     def teach(self, count: int, seed: int) -> list[Group]:
         """Queries at random, their first results marked."""
