@@ -177,9 +177,10 @@ class BilinearLearner(BaseEstimator):
         say = np.zeros((len(said), len(said)))
         np.put_along_axis(say, *model.kin(said.queries.astype(np.float64)), axis=1)
         say[:, np.setdiff1d(np.arange(len(said)), found.group)] = 0.0  # they have nothing to say
-        moved = local_weights(*found, theta, say, penalty=self.evidence)
-        weighed = [self._plain.weights.get(n, 0.0) > 0 for n in self._plain.space.names]
-        tastes = np.zeros((len(said), len(weighed)))
+        moved = local_weights(*found, theta, say, penalty=max(self.evidence, 1e-6))
+        names = list(self._plain.space.names)
+        weighed = [names.index(n) for n, weight in self._plain.weights.items() if weight > 0]
+        tastes = np.zeros((len(said), len(names)))
         tastes[:, weighed] = moved
         return Bilinear(self._plain, said.queries, tastes=tastes, **parts)
 

@@ -266,9 +266,7 @@ class TaughtGroups:
         return float(np.sqrt(max(0.0, float(vector @ self._square @ vector) - mean * mean)))
 
 
-def in_common(
-    plain: Plain, items: FloatArray, groups: Sequence[tuple[Sequence[int], Sequence[int]]]
-) -> Similarity:
+def in_common(plain: Plain, items: FloatArray, groups: Sequence[tuple[Any, Any]]) -> Similarity:
     """What groups have in common, as a similarity: a matrix and a weight per block.
 
     ``groups`` are rows of ``items``: members (the query first), and what was wrong.

@@ -79,8 +79,10 @@ class Offers:
         step = max(1, len(view) // OTHERS)
         marked = [np.array([*right, *wrong]) for right, wrong in groups]
         items = np.unique(np.concatenate([view.ids[::step], *marked]))
-        rows = [tuple(np.searchsorted(items, part) for part in group) for group in groups]
-        return in_common(view.plain, view.rows(items), rows)  # type: ignore[arg-type]
+        rows = [
+            (np.searchsorted(items, one), np.searchsorted(items, other)) for one, other in groups
+        ]
+        return in_common(view.plain, view.rows(items), rows)
 
     def used(self, line: str, names: Sequence[str]) -> tuple[Offer, ...]:
         """What an answer says of the taught queries whose marks it uses."""
