@@ -143,7 +143,8 @@ def alone(folder: str, data: str, processes: int, features: list[str]) -> dict[s
     from likewise.features import feature_set
 
     here = os.path.dirname(likewise.__file__)
-    room = "intake" if os.path.isdir(os.path.join(here, "intake")) else "collection"
+    rooms = ("intake.reading", "intake", "collection")  # where it stands, and stood before
+    room = next(r for r in rooms if os.path.exists(f"{here}/{r.replace('.', '/')}/decoding.py"))
     decode = importlib.import_module(f"likewise.{room}.decoding").decode
     compute = feature_set(features)
     files = sorted(os.path.join(folder, name) for name in os.listdir(folder))[:8]
