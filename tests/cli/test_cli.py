@@ -74,7 +74,7 @@ def test_search_by_item_words_and_both(run, tmp_path):
         (["judgements", "import", "none.csv"], "none.csv"),
         (["evaluate"], "no labels"),
         (["learn", "bilinear"], "mark some results first"),
-        (["learn", "magic"], "There is no method 'magic'; there are bilinear, top-precision"),
+        (["learn", "magic"], "There is no method 'magic'; there are bilinear, reference-queries"),
         (["learn", "bilinear", "--set", "colour=red"], "no setting 'colour'; its settings are ext"),
         (["learn", "bilinear", "--set", "M=0"], "M is a whole number of at least 1, not 0."),
         (["learn", "bilinear", "--set", "M"], "NAME=VALUE"),

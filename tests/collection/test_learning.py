@@ -35,7 +35,7 @@ def taught(tmp_path_factory):
 
 
 def test_there_is_no_method_of_that_name(taught):
-    with pytest.raises(BadInput, match="there are bilinear, top-precision"):
+    with pytest.raises(BadInput, match="there are bilinear, reference-queries"):
         taught.learn("magic")
 
 
