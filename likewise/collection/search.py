@@ -121,13 +121,15 @@ class Search:
 
         A view is made outside of it: where a file of an old state has gone, the next is read.
         """
-        for _ in range(TRIES):
-            with self._store.snapshot():
-                if line not in self._lines or self._lines[line].is_current():
+        found = self._lines.get(line)
+        for _ in range(TRIES if found else 0):
+            assert found is not None
+            with self._store.snapshot(), found.pinned() as is_at_hand:
+                if is_at_hand:
                     yield
                     return
-            self._lines[line].refresh()
-        yield  # the writer is always ahead
+            found.refresh()
+        yield  # no such line, or the writer is always ahead
 
     def understand(self, query: Query, options: Options) -> Understood:
         """The surrogate of a query: its pictures, what was taught, its marks, its text."""

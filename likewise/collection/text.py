@@ -75,7 +75,8 @@ def read(
     told = class_words().read(text)
     words: list[tuple[str, Known | None]] = [(known.word, known) for known in told.known]
     # Numbers of files and years are found in texts; what else was called so looks like nothing.
-    words += [(word, None) for word in told.unknown if not any(map(str.isdigit, word))]
+    numbers = dict.fromkeys(w for w in told.unknown if any(map(str.isdigit, w)))
+    words += [(word, None) for word in told.unknown if word not in numbers]
     if learned is not None:
         taken = set(own.known)
         words = [(w, k) for w, k in words if not taken.issuperset(learned.vocabulary.stems(w))]
@@ -97,7 +98,7 @@ def read(
     heard = set() if said is None else {k.word for k in said.known} | {*said.named}
     if whole is not None:
         heard |= {w for w, _ in words}
-    unknown = tuple(w for w, _ in words if w not in heard)
+    unknown = (*(w for w, _ in words if w not in heard), *numbers)
     deaf = [w for w, entry in words if entry is not None and w not in heard]
     empty = whole is None and not told.known and not told.unknown
     note = trouble or _note(unknown, bool(deaf), empty)

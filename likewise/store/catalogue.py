@@ -173,6 +173,11 @@ class Catalogue:
                 return
         db.close()
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether this thread is in a block of :meth:`reading` or of a transaction."""
+        return self._current() is not None
+
     def _current(self) -> sqlite3.Connection | None:
         if self._born != _forks:
             raise BadInput(

@@ -18,7 +18,7 @@ def test_better_models_pass_and_worse_ones_do_not(capsys):
         for row in rows
         if (row["rule"], row["pressed"], row["queries"]) == ("disagreement", "every-10", 200)
     }
-    assert len(end) == 9
+    assert len(end) == 10
     for model, row in end.items():
         if row["true_map"] > 0.05:
             assert row["passed"] == 1, model

@@ -5,9 +5,10 @@ A line describes pictures in a space of its own and keeps an index over them.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -74,6 +75,7 @@ class Line(ABC):
         self._lock = threading.RLock()
         self._view: View | None = None
         self.is_held = False
+        self._here = threading.local()
 
     # -- what a line adds ----------------------------------------------------------
 
@@ -158,17 +160,28 @@ class Line(ABC):
             Wait until the index has been compared with its checksums; otherwise the view may
             answer from what is not compared yet, and says so (``degraded``).
         """
+        pinned = getattr(self._here, "view", None)
+        if pinned is not None and not (checked and pinned.check is not None):
+            return pinned
         now = self._view if self.is_held else None
         if now is None or (now.check is not None and (checked or now.check.is_over)):
             now = self.refresh(checked=checked)
         return now
 
-    def is_current(self) -> bool:
-        """Whether :meth:`view` gives, without waiting, what it gave before."""
-        view = self._view
-        if view is None or (self.is_held and view.check is None):
-            return view is not None
-        return self._is_newest(view)
+    @contextlib.contextmanager
+    def pinned(self) -> Iterator[bool]:
+        """Let :meth:`view` give this thread, in the block, the view of the state that it reads.
+
+        Other threads may go on to newer ones.  Gives whether there is such a view at hand.
+        """
+        view, before = self._view, getattr(self._here, "view", None)
+        held = self.is_held and view is not None and view.check is None
+        good = before is not None or held or (view is not None and self._is_newest(view))
+        self._here.view = (before or view) if good else None
+        try:
+            yield good
+        finally:
+            self._here.view = before
 
     def refresh(self, *, checked: bool = False) -> View:
         """A view of what is there now; the one before where nothing more is known."""
@@ -199,6 +212,8 @@ class Line(ABC):
                 if not made.trouble:
                     return made
             except (DataProblem, NotFound, FileNotFoundError):
+                if self._store.catalogue.is_reading and self._view is not None:
+                    return self._view  # this thread stays in an old state: the newest must do
                 if not left or self._store.catalogue.changes() == changes:
                     raise
                 continue
