@@ -160,7 +160,7 @@ class Line(ABC):
             Wait until the index has been compared with its checksums; otherwise the view may
             answer from what is not compared yet, and says so (``degraded``).
         """
-        pinned = getattr(self._here, "view", None)
+        pinned: View | None = getattr(self._here, "view", None)
         if pinned is not None and not (checked and pinned.check is not None):
             return pinned
         now = self._view if self.is_held else None
