@@ -335,12 +335,12 @@ def _work_with_an_open_eye(*given):
     """Say whether writing was refused already when the network's files are looked at."""
     from likewise.features import onnx_file
 
-    def read(path):
+    def parse(path, *_):
         with pytest.raises(PermissionError):
             path.write_text("changed")
         raise ValueError("parsed in confinement")
 
-    onnx_file.Preprocessing.read = read
+    onnx_file.Preprocessing.read = onnx_file.open_network = parse
     child.work(*given)
 
 

@@ -210,6 +210,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 import numpy as np
 import likewise
 from likewise.collection.lines.building import ensure_space, keep_space
+from likewise.collection.network import settled
 from likewise.store import Seen
 folder, count = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
@@ -223,7 +224,7 @@ with likewise.open(folder, create=True) as collection:
             ids = range(start, min(start + 64, count + 1))
             rows = {block: rng.standard_normal((len(ids), 8)) for block in blocks}
             store.segments.append(ids, rows, dtype="float16")
-    collection._features(blocks)
+    settled(store, blocks)
     with store.transaction():
         keep_space(store, ensure_space(store), early=False)
     before = len(store.segments.all())
