@@ -46,11 +46,15 @@ def shapes(tmp_path_factory):
 def test_whole_pictures_in_rows_of_one_height(page, shapes):
     sign_in(page, shapes)
     results(page, shapes, "text=photo&fold=0")
+    # Pictures further down wait until somebody comes near them.
+    seen = "c => c.getBoundingClientRect().bottom < innerHeight"
     page.wait_for_function(
-        "() => [...document.querySelectorAll('.card img')].every(i => i.naturalWidth > 0)"
+        f"() => [...document.querySelectorAll('.card')].filter({seen})"
+        ".every(c => c.querySelector('img')?.naturalWidth > 0)"
     )
     cards = page.locator(".card").evaluate_all(
-        "all => all.map(c => { const b = c.getBoundingClientRect(), i = c.querySelector('img');"
+        f"all => all.filter({seen}).map(c => {{"
+        " const b = c.getBoundingClientRect(), i = c.querySelector('img');"
         " return [Math.round(b.top), b.height, b.width / b.height,"
         " i.naturalWidth / i.naturalHeight]; })"
     )

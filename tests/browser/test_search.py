@@ -104,7 +104,7 @@ def test_a_web_page_named_jpg_is_refused_in_a_sentence(home, faults):
 
 def test_search_by_a_crop_that_is_drawn(page, signed_in, served):
     item = item_of(served, "swatch-0010.jpg")
-    whole = results(page, signed_in, served, f"like={item}")
+    whole = results(page, served, f"like={item}")
     page.click(".examples .picture")
     page.get_by_role("button", name="Search for a part").click()
     page.locator(".frame img").evaluate("i => i.decode()")
@@ -121,7 +121,7 @@ def test_search_by_a_crop_that_is_drawn(page, signed_in, served):
 
 def test_search_by_a_crop_without_a_pointer(page, signed_in, served):
     item = item_of(served, "swatch-0011.jpg")
-    results(page, signed_in, served, f"like={item}")
+    results(page, served, f"like={item}")
     page.locator(".examples .picture").focus()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Search for a part").press("Enter")
@@ -138,7 +138,7 @@ def test_search_by_a_crop_without_a_pointer(page, signed_in, served):
 
 def test_one_mark_changes_this_search_at_once_and_undo_brings_it_back(page, signed_in, served):
     item = item_of(served, "swatch-0020.jpg")
-    before = results(page, signed_in, served, f"like={item}&fold=0&k=100")
+    before = results(page, served, f"like={item}&fold=0&k=100")
     last = page.locator('ul[aria-label="Results"] .card').nth(30)
     name = before[30]
     last.locator(".yes").click()
@@ -154,7 +154,7 @@ def test_one_mark_changes_this_search_at_once_and_undo_brings_it_back(page, sign
 
 def test_marks_and_undo_by_keys(page, signed_in, served):
     item = item_of(served, "swatch-0021.jpg")
-    before = results(page, signed_in, served, f"like={item}&fold=0")
+    before = results(page, served, f"like={item}&fold=0")
     page.locator(".card .picture").nth(2).focus()
     page.keyboard.press("n")
     settled(page, before)
@@ -170,7 +170,7 @@ def name_of(picture) -> str:
 
 def test_keys_act_on_the_picture_that_has_the_keyboard(page, signed_in, served):
     item = item_of(served, "swatch-0022.jpg")
-    before = results(page, signed_in, served, f"like={item}&fold=0")
+    before = results(page, served, f"like={item}&fold=0")
     page.locator(".card .picture").nth(4).focus()
     page.keyboard.press("r")
     settled(page, before)
@@ -184,7 +184,7 @@ def test_keys_act_on_the_picture_that_has_the_keyboard(page, signed_in, served):
 
 def test_a_mark_stays_after_a_reload(page, signed_in, served):
     item = item_of(served, "swatch-0022.jpg")
-    before = results(page, signed_in, served, f"like={item}")
+    before = results(page, served, f"like={item}")
     page.locator(".card .yes").nth(5).click()
     settled(page, before)
     after = order(page)
@@ -195,7 +195,7 @@ def test_a_mark_stays_after_a_reload(page, signed_in, served):
 
 def test_more_like_this_and_back(page, signed_in, served):
     item = item_of(served, "swatch-0030.jpg")
-    first = results(page, signed_in, served, f"like={item}")
+    first = results(page, served, f"like={item}")
     page.get_by_role("button", name=f"Similar to {first[0]}").click()
     page.wait_for_url(lambda url: f"like={item}" not in url)
     settled(page, first)
@@ -207,7 +207,7 @@ def test_more_like_this_and_back(page, signed_in, served):
 
 def test_several_examples_plus_and_minus(page, signed_in, served):
     a, b = item_of(served, "swatch-0031.jpg"), item_of(served, "swatch-0032.jpg")
-    both = results(page, signed_in, served, f"like={a}&like={b}")
+    both = results(page, served, f"like={a}&like={b}")
     page.get_by_role("button", name=f"photo {b} is wanted").click()
     page.wait_for_url(f"**/results?like={a}&not={b}")
     settled(page, both)
@@ -219,7 +219,7 @@ def test_several_examples_plus_and_minus(page, signed_in, served):
 
 def test_selected_pictures_join_the_query(page, signed_in, served):
     item = item_of(served, "swatch-0033.jpg")
-    results(page, signed_in, served, f"like={item}")
+    results(page, served, f"like={item}")
     page.locator(".card .picture").nth(0).click(modifiers=["Control"])
     page.locator(".card .picture").nth(1).click(modifiers=["Control"])
     page.click("text=Less like these")
@@ -229,7 +229,7 @@ def test_selected_pictures_join_the_query(page, signed_in, served):
 
 def test_one_selection_model_ctrl_shift_drag_all_none(page, signed_in, served):
     item = item_of(served, "swatch-0034.jpg")
-    shown = results(page, signed_in, served, f"like={item}")
+    shown = results(page, served, f"like={item}")
     cards = page.locator(".card .picture")
     picked = page.locator(".card.picked")
     cards.nth(1).click(modifiers=["Control"])
@@ -259,7 +259,7 @@ def test_one_selection_model_ctrl_shift_drag_all_none(page, signed_in, served):
 
 def test_tag_a_selection_and_search_in_it(page, signed_in, served):
     item = item_of(served, "swatch-0035.jpg")
-    results(page, signed_in, served, f"like={item}")
+    results(page, served, f"like={item}")
     names = order(page)[:2]
     page.locator(".card .picture").nth(0).click(modifiers=["Control"])
     page.locator(".card .picture").nth(1).click(modifiers=["Control"])
@@ -267,14 +267,14 @@ def test_tag_a_selection_and_search_in_it(page, signed_in, served):
     page.keyboard.type("favourite")
     page.keyboard.press("Enter")
     page.wait_for_selector("text=Tagged 2 photos")
-    assert set(results(page, signed_in, served, "text=swatch&tag=favourite&fold=0")) == set(names)
+    assert set(results(page, served, "text=swatch&tag=favourite&fold=0")) == set(names)
     page.click("text=tag: favourite ×")
     page.wait_for_url(re.compile(r"text=swatch&fold=0$"))
 
 
 def test_export_a_selection(page, signed_in, served):
     item = item_of(served, "swatch-0036.jpg")
-    results(page, signed_in, served, f"like={item}")
+    results(page, served, f"like={item}")
     names = order(page)[:3]
     page.locator(".card .picture").nth(0).click(modifiers=["Control"])
     page.locator(".card .picture").nth(2).click(modifiers=["Shift"])
@@ -286,10 +286,10 @@ def test_export_a_selection(page, signed_in, served):
 
 def test_why_a_result_is_there(page, signed_in, served):
     item = item_of(served, "swatch-0037.jpg")
-    results(page, signed_in, served, f"like={item}")
+    results(page, served, f"like={item}")
     card = page.locator(".card").nth(0)
     assert card.locator(".score").count() == 0
-    results(page, signed_in, served, f"like={item}&details=1")
+    results(page, served, f"like={item}&details=1")
     score = float(card.locator(".score").inner_text())
     assert "found by picture" in card.locator(".picture").get_attribute("title")
     card.locator(".picture").click()
@@ -303,7 +303,7 @@ def test_why_a_result_is_there(page, signed_in, served):
 
 
 def test_folding_is_in_the_address_and_survives_a_reload(page, signed_in, served):
-    results(page, signed_in, served, "text=swatch")
+    results(page, served, "text=swatch")
     folded = page.locator(".badge").count()
     assert folded > 0
     drawer(page).get_by_label("show every copy").check()
@@ -317,7 +317,7 @@ def test_folding_is_in_the_address_and_survives_a_reload(page, signed_in, served
 
 def test_two_models_side_by_side(page, signed_in, served):
     item = item_of(served, "swatch-0038.jpg")
-    left = results(page, signed_in, served, f"like={item}")
+    left = results(page, served, f"like={item}")
     drawer(page).get_by_label("Compare with").select_option("plain")
     page.wait_for_url("**compare=plain*")
     page.wait_for_selector('ul[aria-label="Results of the other one"] .card')
@@ -327,7 +327,7 @@ def test_two_models_side_by_side(page, signed_in, served):
 
 def test_more_come_when_the_end_comes_near(page, signed_in, served):
     item = item_of(served, "swatch-0039.jpg")
-    assert len(results(page, signed_in, served, f"like={item}&fold=0")) == 60
+    assert len(results(page, served, f"like={item}&fold=0")) == 60
     page.mouse.move(600, 500)
     page.mouse.wheel(0, 20_000)
     expect(page.locator(".card")).to_have_count(79, timeout=PATIENCE)
@@ -346,7 +346,7 @@ def test_the_name_is_kept_with_judgements(home, served):
 
 
 def test_the_list_of_keys_tells_what_the_screen_has(page, signed_in, served):
-    results(page, signed_in, served, "text=swatch")
+    results(page, served, "text=swatch")
     for key in ("?", "Escape", "?"):  # one on the heels of the other
         page.keyboard.press(key)
     page.wait_for_selector("dialog.help")
