@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 OFFERED, LONGEST = 2_000, 80
 """Queries and tags to choose suggestions from, and letters of the longest."""
+SHOWN = 5
+"""Words that are not known and are named."""
 
 
 class Read(NamedTuple):
@@ -98,7 +100,8 @@ def read(
     heard = set() if said is None else {k.word for k in said.known} | {*said.named}
     if whole is not None:
         heard |= {w for w, _ in words}
-    unknown = (*(w for w, _ in words if w not in heard), *numbers)
+    nowhere = (w for w in [*numbers][:SHOWN] if not len(named(w)))
+    unknown = (*(w for w, _ in words if w not in heard), *nowhere)
     deaf = [w for w, entry in words if entry is not None and w not in heard]
     empty = whole is None and not told.known and not told.unknown
     note = trouble or _note(unknown, bool(deaf), empty)
@@ -121,13 +124,13 @@ def _note(unknown: Sequence[str], deaf: bool, empty: bool) -> str:
         return "There is no word in this that a picture could show; name what is to be seen."
     if not unknown:
         return ""
-    some = ", ".join(unknown[:5]) + (" ..." if len(unknown) > 5 else "")
+    some = ", ".join(unknown[:SHOWN]) + (" ..." if len(unknown) > SHOWN else "")
     if deaf:
         return (
             "This collection was indexed without the network's classes, so what words look like is "
             f"not known, and these were looked up in texts only: {some}."
         )
-    near = [w for word in unknown[:5] for w in class_words().nearest(word, 2)]
+    near = [w for word in unknown[:SHOWN] for w in class_words().nearest(word, 2)]
     nearest = f" Nearest known: {', '.join(dict.fromkeys(near))}." if near else ""
     return (
         f"Nothing is known of these words, so they were looked up in texts only: {some}.{nearest}"
