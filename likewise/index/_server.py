@@ -59,7 +59,8 @@ class Address(NamedTuple):
                 "LIKEWISE_ENGINE_PASSWORD (Milvus)."
             )
         if parts.scheme not in SCHEMES:
-            raise BadInput(f"An engine's address begins with {' or '.join(SCHEMES)}://.")
+            known = " or ".join(f"{scheme}://" for scheme in SCHEMES)
+            raise BadInput(f"An engine's address begins with {known}.")
         kind, own = SCHEMES[parts.scheme], {k: given.pop(k) for k in OWN if k in given}
         path = unquote(parts.path).strip("/")
         name = own.pop("name", path if kind == "milvus" else "") or "likewise"
