@@ -107,10 +107,9 @@ def test_marks_teach_the_table_from_the_models_screen(page, objects):
             about = {"query": {"examples": [{"item": query}]}, "items": marked}
             objects.api("/judgements", {**about, "relevant": relevant})
     learn = learning(page, objects, "What shows the same object, from marks")
-    learn.locator(".verdict").wait_for()
-    assert "word-table" in learn.locator(".verdict").inner_text()
-    page.wait_for_selector(".card-of-model")
-    assert "word-table" in page.locator(".modellist").inner_text()
+    learn.locator(".verdict", has_text="word-table").wait_for()
+    page.locator(".card-of-model").wait_for()
+    page.locator(".modellist", has_text="word-table").wait_for()
     assert violations(page) == []
 
 
