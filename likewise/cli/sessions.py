@@ -34,6 +34,12 @@ def start(
     text: Annotated[str, typer.Option("--text", "-t", help="Words to begin from.")] = "",
     random: Annotated[bool, typer.Option("--random", help="Begin with a random hundred.")] = False,
     shown: Shown = 20,
+    way: Annotated[
+        str, typer.Option(help="paper: show the nearest by the order of the last round.")
+    ] = "ours",
+    orders: Annotated[
+        str | None, typer.Option(help="Orders that teach; all, in the paper the latest.")
+    ] = None,
     person: Annotated[str, typer.Option(help="Who searches.")] = "",
     where: Where = None,
     data: Data = None,
@@ -50,7 +56,7 @@ def start(
             picture=item_or_file(picture) if picture else None,
             text=text,
             random=random,
-            settings=Settings(shown=shown, layout="none"),
+            settings=Settings.by(way, orders, shown=shown, layout="none"),
             person=person,
         )
         _show(collection, search, as_json)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from likewise.server.schemas import BIGGEST, ItemId, ItemOut, Line, QueryIn, Share, Strict
 from likewise.session.draft import Kind
+from likewise.session.settings import Orders, Way
 
 RoundId = Annotated[int, Field(ge=1, le=BIGGEST)]
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
@@ -28,6 +29,9 @@ class BoardIn(Strict):
     first: Annotated[list[ItemId], Field(max_length=MOST_SHOWN, default_factory=list)]
     choose: ItemId | None = Field(None, description="the one of ``first`` that is closest")
     shown: Annotated[int, Field(ge=2, le=MOST_SHOWN)] = 30
+    way: Way = Field("ours", description="``paper``: the nearest by the order of the last round")
+    orders: Orders | None = Field(None, description="which orders teach")
+    layout: Literal["board", "grid"] = "board"
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
 
 

@@ -94,7 +94,7 @@ class Branch:
         own = -1 if query is None else int(rows_of(held, [query])[0])
         at = held.vectors[own] if own >= 0 else self.vector if query is None else None
         dim = held.vectors.shape[1]
-        order = Order(np.zeros((0, dim)), np.zeros((0, dim)))
+        order = Order(np.zeros((0, dim)), np.zeros((0, dim)), np.zeros(0, np.int64))
         if at is not None:
             moved, thrown = (
                 _differences(held.vectors, rows_of(held, asked[name]), at)
@@ -102,13 +102,16 @@ class Branch:
             )
             if len(moved) + len(thrown) > 1:
                 # the query itself heads the chain: N pictures, N inequalities
-                order = Order(np.vstack([np.zeros((1, dim)), moved]), thrown)
+                there = rows_of(held, asked["moved"]) >= 0
+                ranks = np.asarray(asked.get("ranks", range(len(there))), np.int64)[there]
+                order = Order(np.vstack([np.zeros((1, dim)), moved]), thrown, np.r_[-1, ranks])
                 self.orders.append(order)
         if asked["chosen"] and own >= 0:
             rows = rows_of(held, list(dict.fromkeys([*asked["candidates"], query])))
             rows = rows[rows >= 0]
             place = int(np.flatnonzero(rows == own)[0])
-            self.choices.append(Choice(rows, place, order.chain[1:], before, after))
+            one_per_rank = np.unique(order.ranks[1:], return_index=True)[1] + 1
+            self.choices.append(Choice(rows, place, order.chain[one_per_rank], before, after))
         return len(order.chain) > 0
 
 

@@ -169,6 +169,23 @@ def ordered(moved: Sequence[int] | Mapping[int, Place]) -> list[int]:
     return [int(item) for item in sorted(moved, key=lambda item: (far(item), item))]
 
 
+def ranks(moved: Sequence[int] | Mapping[int, Place], chain: Sequence[int]) -> list[int]:
+    """Which place each of the chain has; those put equally far from the query share one."""
+    if not isinstance(moved, Mapping):
+        return list(range(len(chain)))
+    places = [round(math.dist(moved[item], CENTRE), 6) for item in chain]
+    return [sorted(set(places)).index(place) for place in places]
+
+
+def chains(asked: Mapping[str, Any]) -> list[tuple[int, ...]]:
+    """Orders without ties that say what a round's moves said."""
+    moved, ranks = asked["moved"], asked.get("ranks") or range(len(asked["moved"]))
+    if len(set(ranks)) == len(moved):
+        return [tuple(moved)] if len(moved) > 1 else []
+    at = list(zip(moved, ranks))
+    return [(near, far) for near, rank in at for far, next_rank in at if next_rank == rank + 1]
+
+
 def check_moves(
     board: Board, moved: Sequence[int], discarded: Sequence[int], pinned: Sequence[int]
 ) -> None:

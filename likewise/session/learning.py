@@ -10,7 +10,6 @@ import numpy as np
 from likewise.learners.metric import balanced_scale, solve_scaled
 from likewise.session.holdings import Holdings
 from likewise.session.settings import Settings
-from likewise.solvers.metric import chain_pairs
 from likewise.types import BadInput, FloatArray, IdArray
 
 REMEMBERED = 1000
@@ -18,10 +17,14 @@ REMEMBERED = 1000
 
 
 class Order(NamedTuple):
-    """Orders to learn from: squared differences to the query, the query's zero row at the head."""
+    """Orders to learn from: squared differences to the query, the query's zero row at the head.
+
+    Rows of the chain with one rank have no order among each other.
+    """
 
     chain: FloatArray
     discarded: FloatArray
+    ranks: IdArray
 
 
 Learn = Callable[[Sequence[Order], FloatArray], tuple[FloatArray, tuple[str, ...]]]
@@ -76,15 +79,19 @@ def stacked(
     """Rows of the latest orders below each other, and which row is nearer than which.
 
     A discarded picture is farther than the last of its chain, and so than all of it.
+    ``neighbours`` compares each rank with the next, ``all`` with all that follow.
     """
     rows, near, far, start = [], [], [], 0
     for order in orders[::-1]:
         chain, thrown = len(order.chain), len(order.discarded)
         if start and start + chain + thrown > REMEMBERED:
             break
-        i, j = chain_pairs([chain], pairs)
-        near += [start + i, np.full(thrown, start + chain - 1)]
-        far += [start + j, start + chain + np.arange(thrown)]
+        ranks = np.r_[order.ranks, np.full(thrown, order.ranks.max() + 1)]
+        ranks = np.unique(ranks, return_inverse=True)[1]  # one apart, whoever has gone
+        step = ranks - ranks[:, None]
+        i, j = np.nonzero(step == 1 if pairs == "neighbours" else step > 0)
+        near.append(start + i)
+        far.append(start + j)
         rows += [order.chain, order.discarded]
         start += chain + thrown
     return np.vstack(rows), np.concatenate(near), np.concatenate(far)

@@ -17,7 +17,7 @@ import numpy as np
 
 from likewise.layout.board import arrange, side_for
 from likewise.session.branch import Branch
-from likewise.session.draft import check_moves, ordered
+from likewise.session.draft import chains, check_moves, ordered, ranks
 from likewise.session.holdings import Holdings, Recorded, Rounds, is_of, rows_of
 from likewise.session.kept import Kept, inherited
 from likewise.session.learning import (
@@ -250,7 +250,8 @@ class TargetSession:
             The picture closest to the target; the old query stays unless given.
         moved
             The moved pictures from nearest to farthest from the query, or where each was put
-            (the query is at the centre of the board).  Only these are judged.
+            (the query is at the centre of the board; those equally far from it have no order).
+            Only these are judged.
         discarded
             Pictures farther than every moved one.
         pinned
@@ -270,6 +271,7 @@ class TargetSession:
             "chosen": query is not None,
             "candidates": [i for i in dict.fromkeys((board.query, *board.shown)) if i is not None],
             "moved": chain,
+            "ranks": ranks(moved, chain),
             "discarded": thrown,
             "pinned": list(pins),
         }
@@ -349,7 +351,7 @@ class TargetSession:
         """(query, items from nearest to farthest) of every order of this branch, as judgements.
 
         A discarded picture comes after the last moved one, in an order of its own: discards
-        have no order among each other.
+        have no order among each other, and neither have pictures put equally far.
         """
         out: list[tuple[int, tuple[int, ...]]] = []
         for record in self._rounds.trail(self.board.round)[1:]:
@@ -357,8 +359,7 @@ class TargetSession:
             query = asked.get("query")
             if query is None:
                 continue
-            if len(asked["moved"]) > 1:
-                out.append((query, tuple(asked["moved"])))
+            out += [(query, chain) for chain in chains(asked)]
             last = asked["moved"][-1:]
             out += [(query, (*last, item)) for item in asked["discarded"] if last]
         return out

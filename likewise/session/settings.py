@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from likewise.learners.metric import PRICE
 from likewise.types import BadInput, FloatArray
 
 Place = tuple[float, float]
+Way = Literal["ours", "paper"]
+Orders = Literal["all", "latest"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,19 @@ class Settings:
             raise BadInput(f"power must be a whole number from 1 on, not {self.power!r}.")
         if self.mistake is not None and not 0 <= self.mistake <= 1:
             raise BadInput(f"mistake must lie between 0 and 1, not {self.mistake!r}.")
+
+    @classmethod
+    def by(cls, way: str = "ours", orders: str | None = None, **more: Any) -> Settings:
+        """As a person chooses: ``paper`` shows what is nearest by the order of the latest round.
+
+        ``orders`` says which orders teach; ``all`` of them unless the way is the paper's.
+        """
+        if way not in get_args(Way):
+            raise BadInput(f"A search goes the way 'ours' or 'paper', not {way!r}.")
+        if orders not in (None, *get_args(Orders)):
+            raise BadInput(f"Orders that count are 'all' or the 'latest', not {orders!r}.")
+        latest = orders == "latest" or (orders is None and way == "paper")
+        return cls(use_filter=way == "ours", accumulate=not latest, **more)
 
 
 @dataclass(frozen=True)

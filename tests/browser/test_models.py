@@ -232,7 +232,6 @@ def test_a_method_of_an_installed_package_is_learned_activated_and_rolled_back(
     section = models.get_by_role("region", name="Learning")
     section.get_by_label("What").select_option(label="Which blocks count, from marks")
     models.wait_for_selector("text=Learns one weight per block")
-    section.locator("summary").click()
     strength = section.get_by_label("strength")
     strength.fill("99")
     section.get_by_role("button", name="Learn now").click()

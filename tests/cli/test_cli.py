@@ -204,7 +204,9 @@ def test_the_real_command_in_a_real_process(folder):
 
 
 def test_a_target_search_in_the_terminal(run, tmp_path):
-    first = run("session", "start", "-n", "8", "--json").data
+    refused = run("session", "start", "--way", "other", code=2)
+    assert "'ours' or 'paper'" in refused.stderr
+    first = run("session", "start", "-n", "8", "--way", "paper", "--json").data
     assert len(first["shown"]) == 8
     session = str(first["session"])
     shown = [s["item"] for s in first["shown"]]

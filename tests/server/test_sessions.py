@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 
+import numpy as np
 import pytest
 
+from likewise.session.holdings import rows_of
 from tests.server.conftest import Server, ids, picture
 
 API = "/api/v1"
@@ -109,10 +111,28 @@ def test_what_a_search_cannot_begin_with(client, collection):
         ({"first": [999]}, 422),
         ({"shown": 1000}, 422),
         ({"begin": "anyhow"}, 422),
+        ({"way": "anyhow"}, 422),
     ):
         answer = client.post(f"{API}/sessions", json=asked)
         assert answer.status_code == status, (asked, answer.text)
         assert collection.store.sessions.all() == []
+
+
+def test_a_search_goes_the_paper_s_way_on_a_grid(client, collection):
+    board = begin(client, query={"examples": [{"item": 3}]}, way="paper", layout="grid")
+    places = [(p["x"], p["y"]) for p in board["pictures"]]
+    assert len(set(places)) == len(places)
+    assert len({x for x, _ in places}) <= 3  # nine cells: eight pictures around the query
+    near, middle, far = shown(board)[:3]
+    move(client, board, {near: (0.5, 0.4), middle: (0.5, 0.2), far: (0.5, 0.0)})
+    after = post(client, board, "next")
+    search = collection.targets.resume(board["session"])
+    assert not search.settings.use_filter
+    held, items = collection.targets.holdings(), search.board.shown
+    vectors = held.vectors[rows_of(held, [3, *items])]
+    gaps = np.square(vectors[1:] - vectors[0]) @ search.board.weights
+    assert shown(after) == list(items)
+    assert (np.diff(gaps) > -1e-6).all()
 
 
 # Steps

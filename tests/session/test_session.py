@@ -90,6 +90,34 @@ def test_moves_by_place_are_moves_by_distance_to_the_centre():
     assert a.board.shown == b.board.shown
 
 
+def test_pictures_put_equally_far_have_no_order():
+    def learned(two, three):
+        session = begin(world(seed=4), settings=Settings.by("paper", shown=8, layout="none"))
+        a, b, c, d, e = session.board.shown[:5]
+        session.next(moved={a: (0.5, 0.4), b: two, c: three, d: (0.2, 0.2)}, discarded=[e])
+        said = [chain for _, chain in session.orderings()]
+        assert said[-1] == (d, e)
+        return session.board.weights, said[:-1], (a, b, c, d)
+
+    tied, pairs, (a, b, c, d) = learned((0.5, 0.3), (0.7, 0.5))
+    turned, _, _ = learned((0.7, 0.5), (0.5, 0.3))
+    np.testing.assert_allclose(tied, turned, rtol=1e-9)
+    assert sorted(pairs) == sorted([(a, b), (a, c), (b, d), (c, d)])
+    untied, chain, _ = learned((0.5, 0.3), (0.71, 0.5))
+    assert not np.allclose(tied, untied)
+    assert chain == [(a, b, c, d)]
+
+
+def test_the_ways_of_a_search():
+    assert Settings.by(shown=9) == Settings(shown=9)
+    assert Settings.by("paper") == Settings(use_filter=False, accumulate=False)
+    assert Settings.by("paper", "all") == Settings(use_filter=False)
+    with pytest.raises(BadInput, match="'ours' or 'paper'"):
+        Settings.by("other")
+    with pytest.raises(BadInput, match="'all' or the 'latest'"):
+        Settings.by(orders="none")
+
+
 def test_a_discard_is_farther_than_every_moved_picture():
     holdings = world(seed=4)
     session = begin(holdings, settings=Settings(shown=8, use_filter=False, layout="none"))
@@ -249,7 +277,7 @@ def kept_of(holdings, weights, sessions=12, orders=3, seed=0):
             gap = np.square(holdings.vectors[rows[1:]] - holdings.vectors[rows[0]]).astype(float)
             by = rng.random(8) if weights is None else gap @ weights
             chain = np.vstack([np.zeros((1, 7)), gap[np.argsort(by)]])
-            said.append(Order(chain, np.zeros((0, 7))))
+            said.append(Order(chain, np.zeros((0, 7)), np.arange(-1, 8)))
         kept.append(Kept(holdings.vectors[rows[0]], np.ones(7), tuple(said)))
     return kept
 

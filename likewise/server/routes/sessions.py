@@ -34,7 +34,7 @@ from likewise.server.target_schemas import (
     SessionPage,
     StepIn,
 )
-from likewise.session import TargetSession
+from likewise.session import Settings, TargetSession
 from likewise.types import BadInput
 
 router = APIRouter(tags=["target"], responses=refusals())
@@ -84,8 +84,9 @@ def _begin(here: Served, asked: BoardIn, **more: Any) -> TargetSession:
         "examples": [e.model_dump(exclude_none=True) for e in given],
         "listed": len(asked.first),
     }
+    settings = Settings.by(asked.way, asked.orders, shown=asked.shown, layout=asked.layout)
     return here.searches.begin(
-        wanted, text, asked.first, asked.choose, asked.shown,
+        wanted, text, asked.first, asked.choose, settings,
         random=asked.begin == "random", seed=asked.seed, origin=origin, **more,
     )  # fmt: skip
 

@@ -14,6 +14,11 @@ import { useShelf, view } from "/static/parts/viewer.js";
 
 const FIRST = 40;
 const SIZES = [20, 30, 40, 50];
+const WAYS = [
+  ["way", "The next board shows", [["", "what is likely after all you said"], ["paper", "what is nearest by your last order"]]],
+  ["orders", "Orders that count", [["", "the usual ones"], ["all", "of all rounds"], ["latest", "of the last round"]]],
+  ["layout", "Photos lie", [["", "freely"], ["grid", "on a grid, none over another"]]],
+];
 const stored = () => (SIZES.includes(Number(localStorage.getItem("likewise-board"))) ? Number(localStorage.getItem("likewise-board")) : 30);
 
 export function Begin() {
@@ -21,6 +26,7 @@ export function Begin() {
   const changed = useSignal(ticks.collection);
   const [pictures, setPictures] = useState([]);
   const [shown, setShown] = useState(stored());
+  const [ways, setWays] = useState({});
   const [busy, setBusy] = useState(false);
   const file = useRef(null);
   useEffect(() => ask(`/representatives?count=${FIRST}`, (page) => setPictures(page.items)), [changed]);
@@ -30,7 +36,8 @@ export function Begin() {
     setBusy(true);
     const still = staying();
     try {
-      const board = await begin({ shown, ...asked });
+      const chosen = Object.fromEntries(Object.entries(ways).filter(([, value]) => value));
+      const board = await begin({ shown, ...chosen, ...asked });
       if (then) await note(board, then);
       if (still()) show(board.session, board.round);
     } catch (error) {
@@ -70,6 +77,10 @@ export function Begin() {
       <input ref=${file} type="file" accept="image/*" hidden aria-hidden="true" tabindex="-1" onChange=${own} />
       <label>Photos on a board <select value=${shown} onChange=${(e) => setShown(Number(e.target.value))}>
         ${SIZES.map((n) => html`<option key=${n} value=${n}>${n}</option>`)}</select></label>
+      <details class="ways"><summary>Details</summary>
+        ${WAYS.map(([name, label, choices]) => html`<label key=${name}>${label} <select value=${ways[name] || ""} onChange=${(e) => setWays({ ...ways, [name]: e.target.value })}>
+          ${choices.map(([value, says]) => html`<option key=${value} value=${value}>${says}</option>`)}</select></label> `)}
+      </details>
     </div>
     <${Open} />
     <h2>Which is closest to the one you look for?</h2>

@@ -38,7 +38,7 @@ export function Learn({ ready = true, taught = true, choose = false }) {
       <button class="main" disabled=${!ready || busy} onClick=${learn}>Learn now</button>
       ${!choose && html`<${Active} />`}</p>
     ${method && html`<p class="soft">${method.help}</p>
-      <details key=${method.name}><summary>Settings</summary><dl class="facts">${method.settings.map((one) => html`<${Setting} key=${one.name} one=${one}
+      <details key=${method.name} open><summary>Settings</summary><dl class="facts">${method.settings.map((one) => html`<${Setting} key=${one.name} one=${one}
         set=${(value) => setSettings(({ [one.name]: _, ...rest }) => (value === undefined ? rest : { ...rest, [one.name]: value }))} />`)}</dl></details>`}
     ${!ready && html`<p class="soft">${taught ? "You gave no feedback since this was learned last." : "Mark some photos first; both right and wrong ones teach."}</p>`}
     ${busy && html`<${Progress} job=${latest} />`}
