@@ -78,8 +78,9 @@ class Branch:
         notes: tuple[str, ...] = ()
         if self.judge(asked, before, before):
             self.weights, notes = learn(self.orders, before)
-        if len(self.choices) > choices:
-            self.choices[-1] = self.choices[-1]._replace(after=self.weights)
+        self.choices[choices:] = [
+            choice._replace(after=self.weights) for choice in self.choices[choices:]
+        ]
         return notes
 
     def see(self, payload: Mapping[str, Any]) -> None:
@@ -112,6 +113,10 @@ class Branch:
             place = int(np.flatnonzero(rows == own)[0])
             one_per_rank = np.unique(order.ranks[1:], return_index=True)[1] + 1
             self.choices.append(Choice(rows, place, order.chain[one_per_rank], before, after))
+        for items in asked.get("closer", ()):
+            rows = rows_of(held, items)
+            if rows[0] >= 0 and len(rows := rows[rows >= 0]) > 1:
+                self.choices.append(Choice(rows, 0, np.zeros((0, dim)), before, after))
         return len(order.chain) > 0
 
 

@@ -241,6 +241,7 @@ class TargetSession:
         moved: Sequence[int] | Mapping[int, Place] = (),
         discarded: Sequence[int] = (),
         pinned: Sequence[int] = (),
+        closer: Sequence[Sequence[int]] = (),
     ) -> Board:
         """Learn from what was done to the board, and show the next one.
 
@@ -256,6 +257,8 @@ class TargetSession:
             Pictures farther than every moved one.
         pinned
             Pictures to keep on the board; that says nothing about them.
+        closer
+            Each some pictures of the board, of which the first is the closest to the target.
         """
         self._check_open()
         clock = Clock()
@@ -264,7 +267,7 @@ class TargetSession:
         chain = [item for item in ordered(moved) if item != chosen]
         thrown = [int(item) for item in dict.fromkeys(discarded) if int(item) != chosen]
         pins = tuple(dict.fromkeys(int(item) for item in pinned))
-        check_moves(self.board, chain, thrown, pins)
+        check_moves(self.board, chain, thrown, [*pins, *(i for items in closer for i in items)])
         self._check_query(chosen, bool(chain or thrown))
         asked = {
             "query": chosen,
@@ -274,6 +277,7 @@ class TargetSession:
             "ranks": ranks(moved, chain),
             "discarded": thrown,
             "pinned": list(pins),
+            "closer": [[int(item) for item in items] for items in closer],
         }
         notes: list[str] = []
         if len(chain) + len(thrown) == 1:
