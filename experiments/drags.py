@@ -40,7 +40,10 @@ from likewise.types import FloatArray, IdArray
 
 SHOWN, MOST, SEARCHES, PER_MIXTURE = 20, 15, 300, 10
 MOVES, NAMED, ASKED = 5, 2, 2
-METHODS = ("choose", "choose + drag", "choose + next two", "choose + pairwise")
+METHODS = (
+    "choose", "choose + drag", "choose + drag as evidence", "choose + drag two",
+    "choose + next two", "choose + pairwise",
+)  # fmt: skip
 PERSONS = ("mixture", "class and colour", "noisy", "colour")
 STARTS = ((1, 50), (50, 500), (500, 10**9))
 POWER = 4
@@ -103,19 +106,23 @@ def search(
         among = np.r_[old, rows_of(holdings, board.shown)]
         chosen = person.choose(target, among, rng)
         gestures += 1
-        moved, closer = [], []
-        if method == "choose + drag":
+        moved, closer, rest = list[int](), list[list[int]](), among[among != chosen]
+        if method in ("choose + drag", "choose + drag as evidence"):
             moved = ids[person.order(chosen, among, rng)].tolist()
-        elif method == "choose + next two":
-            rest = among[among != chosen]
-            for row in person.closest(target, rest, NAMED, rng):
-                closer.append([int(ids[row]), *ids[rest[rest != row]].tolist()])
-                rest = rest[rest != row]
+        elif method in ("choose + next two", "choose + drag two"):
+            moved = ids[person.closest(target, rest, NAMED, rng)].tolist()
+        if method in ("choose + next two", "choose + drag two", "choose + drag as evidence"):
+            left = ids[rest].tolist()
+            for item in moved:
+                left.remove(item)
+                closer.append([item, *left])
+        if method == "choose + next two":
+            moved = []
         elif method == "choose + pairwise":
             for pair in questions(session, holdings, among):
                 nearer = person.choose(target, pair, rng)
                 closer.append([int(ids[nearer]), int(ids[pair[pair != nearer][0]])])
-        gestures += len(moved) + len(closer)
+        gestures += max(len(moved), len(closer))
         session.next(int(ids[chosen]), moved=moved, closer=closer)
     return MOST + 1, gestures
 

@@ -216,7 +216,7 @@ def _round_out(record: Round, facts: Mapping[int, Mapping[str, Any]]) -> dict[st
 # -- times -------------------------------------------------------------------------------
 
 COLUMNS = (
-    "session", "person", "step", "round", "depth", "kind", "items", "seconds",
+    "session", "person", "way", "looked_for", "found", "step", "round", "depth", "kind", "items", "seconds",
     "learn", "match", "layout", "time",
 )  # fmt: skip
 
@@ -245,6 +245,9 @@ def timed(session: Session, rounds: Sequence[Round], steps: Sequence[Step]) -> l
         {
             "session": session.id,
             "person": session.person,
+            "way": "ours" if session.payload["settings"].get("use_filter", True) else "paper",
+            "looked_for": session.payload.get("origin", {}).get("looked_for") or "",
+            "found": _outcome(session).get("found") or "",
             "depth": depth[row["round"]],
             "time": made,
             **row,

@@ -39,6 +39,7 @@ class SessionIn(BoardIn):
     """A search to begin."""
 
     person: Line = ""
+    looked_for: ItemId | None = Field(None, description="in a study, the picture to look for")
 
 
 class Act(Strict):

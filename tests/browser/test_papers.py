@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -92,3 +94,30 @@ def test_the_board_as_in_the_paper(page, kinds):
     with likewise.open(kinds.folder) as collection:
         begun = collection.sessions.get(number).payload["settings"]
     assert (begun["use_filter"], begun["accumulate"]) == (False, False)
+
+
+def test_a_study_gives_photos_to_look_for_both_ways_by_turns(page, kinds):
+    sign_in(page, kinds)
+    page.goto(f"{kinds.base}/target")
+    page.wait_for_selector(".gallery .picture img")
+    page.locator(".ways summary").click()
+    page.get_by_role("button", name="Start a study").click()
+    for number in (1, 2):
+        page.wait_for_selector(f"text=Look for this photo ({number} of 10)")
+        page.wait_for_selector(".gallery .picture img")
+        page.get_by_role("button", name="Closest: ").first.click()
+        wait_round(page, 2)
+        page.wait_for_selector('img[alt="the photo to look for"]')
+        page.get_by_role("button", name="Give up").click()
+        page.get_by_role("button", name="No, only end it").click()
+        page.get_by_role("button", name="Next photo of the study").click()
+    page.wait_for_selector("text=Look for this photo (3 of 10)")
+    page.get_by_role("button", name="End the study").click()
+    page.wait_for_selector("text=Look for this photo", state="detached")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Times of all searches as CSV").click()
+    with open(download.value.path(), encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["looked_for"]]
+    ways = {row["session"]: row["way"] for row in rows}
+    assert sorted(ways.values()) == ["ours", "paper"]
+    assert len({row["looked_for"] for row in rows}) == 2

@@ -57,7 +57,7 @@ def begin(asked: SessionIn, here: Here, key: Key = None) -> dict[str, Any]:
     """Begin a search; the first board is written down when this answers."""
 
     def act() -> dict[str, Any]:
-        begun = _begin(here, asked, person=asked.person.strip())
+        begun = _begin(here, asked, {"looked_for": asked.looked_for}, person=asked.person.strip())
         with here.searches.at(begun.id) as search:
             return _shown(here, search)
 
@@ -67,11 +67,11 @@ def begin(asked: SessionIn, here: Here, key: Key = None) -> dict[str, Any]:
 @router.post("/boards", response_model=BoardOut)
 def board(asked: BoardIn, here: Here) -> dict[str, Any]:
     """The first board of a search that is not begun: nothing is written down."""
-    search = _begin(here, asked, try_out=True)
+    search = _begin(here, asked, {}, try_out=True)
     return board_out(here.collection, search, None)
 
 
-def _begin(here: Served, asked: BoardIn, **more: Any) -> TargetSession:
+def _begin(here: Served, asked: BoardIn, about: dict[str, Any], **more: Any) -> TargetSession:
     query = asked.query.query(here.collection) if asked.query else None
     examples, text = (query.examples, query.text) if query else ((), "")
     wanted = [e.ref for e in examples if e.weight > 0]
@@ -83,6 +83,7 @@ def _begin(here: Served, asked: BoardIn, **more: Any) -> TargetSession:
         "text": text,
         "examples": [e.model_dump(exclude_none=True) for e in given],
         "listed": len(asked.first),
+        **about,
     }
     settings = Settings.by(asked.way, asked.orders, shown=asked.shown, layout=asked.layout)
     return here.searches.begin(

@@ -10,6 +10,7 @@ import { Link, staying } from "/static/lib/router.js";
 import { begin, note, show } from "/static/lib/target.js";
 import { complain, say, unsay } from "/static/lib/toasts.js";
 import { Grid } from "/static/parts/grid.js";
+import { Wanted, given, startStudy, study } from "/static/parts/study.js";
 import { useShelf, view } from "/static/parts/viewer.js";
 
 const FIRST = 40;
@@ -27,6 +28,8 @@ export function Begin() {
   const [pictures, setPictures] = useState([]);
   const [shown, setShown] = useState(stored());
   const [ways, setWays] = useState({});
+  const now = useSignal(study);
+  const looking = now && now.at < now.items.length && now;
   const [busy, setBusy] = useState(false);
   const file = useRef(null);
   useEffect(() => ask(`/representatives?count=${FIRST}`, (page) => setPictures(page.items)), [changed]);
@@ -37,7 +40,7 @@ export function Begin() {
     const still = staying();
     try {
       const chosen = Object.fromEntries(Object.entries(ways).filter(([, value]) => value));
-      const board = await begin({ shown, ...chosen, ...asked });
+      const board = await begin({ shown, ...chosen, ...(looking && given(looking)), ...asked });
       if (then) await note(board, then);
       if (still()) show(board.session, board.round);
     } catch (error) {
@@ -67,6 +70,7 @@ export function Begin() {
   }
   return html`<section class="target begin">
     <h1>Find one photo that you have in mind</h1>
+    <${Wanted} />
     <p class="soft hint">Point at the photo below that is closest to it and press Closest. Then arrange a few photos by how
       near they are, and the next board follows.</p>
     <div class="tools">
@@ -80,6 +84,7 @@ export function Begin() {
       <details class="ways"><summary>Details</summary>
         ${WAYS.map(([name, label, choices]) => html`<label key=${name}>${label} <select value=${ways[name] || ""} onChange=${(e) => setWays({ ...ways, [name]: e.target.value })}>
           ${choices.map(([value, says]) => html`<option key=${value} value=${value}>${says}</option>`)}</select></label> `)}
+        <button onClick=${startStudy} title="Ten photos to look for, both ways of searching by turns, times and steps as CSV">Start a study</button>
       </details>
     </div>
     <${Open} />

@@ -4,6 +4,7 @@ import { plural } from "/static/lib/format.js";
 import { likeItem, toParams } from "/static/lib/query.js";
 import { Link } from "/static/lib/router.js";
 import { Dialog } from "/static/parts/dialog.js";
+import { nextOne, study } from "/static/parts/study.js";
 import { useThumbnail } from "/static/parts/thumbnail.js";
 import { view } from "/static/parts/viewer.js";
 
@@ -29,7 +30,7 @@ export function Ended({ board }) {
     <div><h2>${found ? `Found in ${plural(board.outcome.rounds, "round")}` : `Given up after ${plural(board.outcome.rounds, "round")}`}</h2>
     <p class="soft">${board.outcome.kept ? "Others may learn from this search." : "Nobody learns from this search."}</p>
     <p class="buttons">
-      <${Link} class="button main" to="/target">Another search<//>
+      ${study.value ? html`<button class="main" onClick=${nextOne}>Next photo of the study</button>` : html`<${Link} class="button main" to="/target">Another search<//>`}
       ${found && html`<button onClick=${() => view({ item: found })}>Open it</button>
         <${Link} class="button" to="/results" params=${toParams(likeItem(found))}>Similar<//>`}
       <a class="button" href=${`/api/v1/steps.csv?session=${board.session}`} download>Times as CSV</a></p></div>

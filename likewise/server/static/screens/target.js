@@ -8,6 +8,7 @@ import { show, useRound } from "/static/lib/target.js";
 import { Arena, useNarrow } from "/static/parts/board-arena.js";
 import { Begin, Gallery } from "/static/parts/board-begin.js";
 import { EndQuestion, Ended } from "/static/parts/board-end.js";
+import { Wanted } from "/static/parts/study.js";
 import { useShelf, view } from "/static/parts/viewer.js";
 import { shares } from "/static/lib/words.js";
 
@@ -58,7 +59,7 @@ function Search({ session, round, asList }) {
     <${Elsewhere} search=${search} session=${session} />
     <p class="rests" role="status"><b>Round ${board.depth + 1}</b> · ${plural(board.pictures.length, "photo")} · ${count(board.left)} not shown yet · ${shares(board.words)}
       ${notes(board, moves).map((line) => html`<br key=${line} /><span class="degraded">${line}</span>`)}</p>
-    ${board.state !== "open" && html`<${Ended} board=${board} />`}
+    ${board.state !== "open" ? html`<${Ended} board=${board} />` : board.origin.looked_for && html`<${Wanted} />`}
     ${!(open && gallery) && html`<${Around} board=${board} act=${act} />`}
     ${open && (gallery
       ? html`<h2>Which is closest to the one you look for?</h2>${buttons}
