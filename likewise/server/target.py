@@ -15,7 +15,7 @@ from likewise.collection import Collection, Round, Session, Step
 from likewise.layout.board import side_for
 from likewise.server.schemas import item_out
 from likewise.session import Board, MemoryRounds, Settings, TargetSession
-from likewise.session.draft import Draft, fold, standing
+from likewise.session.draft import Draft, closest_first, fold, standing
 from likewise.types import BadInput, QueryRef
 
 AT_HAND = 16
@@ -116,11 +116,17 @@ def on_board(board: Board) -> set[int]:
 
 def next_round(search: TargetSession, draft: Draft) -> Board:
     """Go on from the board as the draft left it."""
+    board = search.board
+    chosen = board.query if draft.query is None else draft.query
     return search.next(
         draft.query,
         moved=dict(draft.moved),
         discarded=draft.discarded,
         pinned=draft.pinned,
+        closer=closest_first(
+            draft.close,
+            [i for i in (*board.shown, board.query) if i not in (None, chosen, *draft.aside)],
+        ),
     )
 
 
@@ -175,6 +181,7 @@ def draft_out(draft: Draft) -> dict[str, Any]:
         "aside": list(draft.aside),
         "pinned": list(draft.pinned),
         "query": draft.query,
+        "close": list(draft.close),
         "ending": draft.ending,
         "target": draft.target,
     }
@@ -216,8 +223,8 @@ def _round_out(record: Round, facts: Mapping[int, Mapping[str, Any]]) -> dict[st
 # -- times -------------------------------------------------------------------------------
 
 COLUMNS = (
-    "session", "person", "way", "looked_for", "found", "step", "round", "depth", "kind", "items", "seconds",
-    "learn", "match", "layout", "time",
+    "session", "person", "way", "looked_for", "found", "step", "round", "depth", "kind", "items",
+    "seconds", "learn", "match", "layout", "time",
 )  # fmt: skip
 
 

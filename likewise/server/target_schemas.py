@@ -56,6 +56,7 @@ class StepIn(Act):
     ``move`` puts pictures somewhere in a box of side one whose centre is the query, ``discard``
     says that they are farther than all moved ones, ``aside`` that they are not it, ``pin`` keeps
     them, ``restore`` takes back what was said of them, ``query`` chooses one to search from,
+    ``close`` names the next closest to the target,
     ``found`` and ``give_up`` ask for the end, ``look`` only says that the round is looked at.
     """
 
@@ -80,6 +81,7 @@ class DraftOut(BaseModel):
     aside: list[int]
     pinned: list[int]
     query: int | None
+    close: list[int]
     ending: str
     target: int | None
 

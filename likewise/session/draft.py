@@ -16,7 +16,7 @@ from likewise.session.settings import Board, Place
 from likewise.types import BadInput
 
 Kind = Literal[
-    "move", "discard", "aside", "pin", "unpin", "restore", "query", "found", "give_up"
+    "move", "discard", "aside", "pin", "unpin", "restore", "query", "close", "found", "give_up"
 ]  # fmt: skip
 KINDS: tuple[str, ...] = get_args(Kind)
 """Steps that change the draft; others (``look``, ``next``, ...) only say what happened when."""
@@ -52,6 +52,8 @@ class Draft:
         Pictures that stay for the next board.
     query
         The picture that was chosen as the next query, if one was.
+    close
+        Pictures named as the next closest to the target, in this order.
     ending
         ``found`` or ``give up`` once the person said so; the question whether others may learn
         from the session is open then.
@@ -64,6 +66,7 @@ class Draft:
     aside: tuple[int, ...] = ()
     pinned: tuple[int, ...] = ()
     query: int | None = None
+    close: tuple[int, ...] = ()
     ending: Literal["", "found", "give up"] = ""
     target: int | None = None
 
@@ -73,7 +76,8 @@ class Draft:
         places = {int(i): (float(p[0]), float(p[1])) for i, p in payload.get("places", {}).items()}
         now = replace(self, ending="", target=None)
         if kind == "move":
-            return replace(now._without(places, pins=False), moved={**self.moved, **places})
+            left = now._without(places, pins=False)
+            return replace(left, moved={**self.moved, **places}, close=self.close)
         if kind == "discard":
             clear = now._without(items)
             return replace(clear, discarded=(*clear.discarded, *items))
@@ -93,6 +97,11 @@ class Draft:
             return now._without(items, pins=False)
         if kind == "query":
             return replace(now._without(items, pins=False), query=items[0])
+        if kind == "close":
+            kept = replace(
+                now, discarded=_less(self.discarded, items), aside=_less(self.aside, items)
+            )
+            return replace(kept, close=(*_less(self.close, items), *items))
         if kind == "found":
             return replace(self, ending="found", target=items[0])
         if kind == "give_up":
@@ -103,7 +112,7 @@ class Draft:
         """The draft without pictures that are no longer there."""
         gone = [
             item
-            for item in (*self.moved, *self.discarded, *self.aside, *self.pinned)
+            for item in (*self.moved, *self.discarded, *self.aside, *self.pinned, *self.close)
             if item not in items
         ]
         kept = self._without(gone)
@@ -120,6 +129,7 @@ class Draft:
             moved={item: place for item, place in self.moved.items() if item not in gone},
             discarded=_less(self.discarded, gone),
             aside=_less(self.aside, gone),
+            close=_less(self.close, gone),
             pinned=_less(self.pinned, gone) if pins else self.pinned,
         )
 
@@ -167,6 +177,16 @@ def ordered(moved: Sequence[int] | Mapping[int, Place]) -> list[int]:
         return math.sqrt(x * x + y * y)
 
     return [int(item) for item in sorted(moved, key=lambda item: (far(item), item))]
+
+
+def closest_first(named: Sequence[int], shown: Iterable[int]) -> list[list[int]]:
+    """What naming some of the shown in order says: each is closer than all that are left."""
+    left, out = list(shown), list[list[int]]()
+    for item in named:
+        if item in left:
+            left.remove(item)
+            out.append([item, *left])
+    return out
 
 
 def ranks(moved: Sequence[int] | Mapping[int, Place], chain: Sequence[int]) -> list[int]:

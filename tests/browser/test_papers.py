@@ -121,3 +121,23 @@ def test_a_study_gives_photos_to_look_for_both_ways_by_turns(page, kinds):
     ways = {row["session"]: row["way"] for row in rows}
     assert sorted(ways.values()) == ["ours", "paper"]
     assert len({row["looked_for"] for row in rows}) == 2
+
+
+def test_the_next_closest_are_named_on_the_board(page, kinds):
+    sign_in(page, kinds)
+    page.goto(f"{kinds.base}/target")
+    page.get_by_role("button", name="Closest: ").first.click()
+    wait_round(page, 2)
+    number = int(page.url.partition("session=")[2].partition("&")[0])
+    near, second = (p["item"] for p in kinds.api(f"/sessions/{number}")["pictures"][:2])
+    for item, key in ((near, "q"), (second, "t")):
+        piece(page, item).focus()
+        page.keyboard.press(key)
+    page.wait_for_selector("text=Close to it too")
+    page.get_by_text("2nd closest to what you look for").wait_for()
+    page.keyboard.press("g")
+    wait_round(page, 3)
+    with likewise.open(kinds.folder) as collection:
+        asked = collection.sessions.rounds(number)[-1].payload["asked"]
+    assert asked["query"] == near
+    assert [items[0] for items in asked["closer"]] == [second]

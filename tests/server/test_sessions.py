@@ -202,6 +202,21 @@ def test_moves_teach_the_metric(client):
     assert not set(shown(after)) & set(shown(board))
 
 
+def test_naming_the_next_closest_says_more_than_a_choice(client, collection):
+    board = from_item(client, 3)
+    first, second, third = shown(board)[:3]
+    act(client, board, "query", items=[first])
+    draft = act(client, board, "close", items=[second, third])
+    assert draft["close"] == [second, third]
+    named = post(client, board, "next")
+    asked = collection.sessions.round(named["round"]).payload["asked"]
+    assert [items[0] for items in asked["closer"]] == [second, third]
+    assert first not in asked["closer"][0]
+    assert second not in asked["closer"][1]
+    search = collection.targets.resume(board["session"])
+    assert len(search._branch(search.board.round).choices) == 3
+
+
 def test_another_hundred_shows_others(client, collection):
     board = begin(client)
     other = post(client, board, "hundred")

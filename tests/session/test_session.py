@@ -19,6 +19,7 @@ from likewise.session import (
     simulate_with_controls,
 )
 from likewise.session.controls import at_random
+from likewise.session.draft import closest_first
 from likewise.session.kept import inherited
 from likewise.session.learning import Order, in_words
 from likewise.session.start import random_hundred, representatives
@@ -106,6 +107,20 @@ def test_pictures_put_equally_far_have_no_order():
     untied, chain, _ = learned((0.5, 0.3), (0.71, 0.5))
     assert not np.allclose(tied, untied)
     assert chain == [(a, b, c, d)]
+
+
+def test_the_next_closest_bring_the_target_sooner():
+    holdings = world(400, seed=1)
+    rounds = {0: [], 2: []}
+    for target in range(0, 60, 3):
+        for named, found in rounds.items():
+            session = begin(holdings, query=int(holdings.ids[399]))
+            d = ((holdings.vectors - holdings.vectors[target]) ** 2).sum(axis=1)
+            while int(holdings.ids[target]) not in session.board.shown:
+                near = sorted(session.board.shown, key=lambda i: d[(i - 10) // 3])
+                session.next(near[0], closer=closest_first(near[1 : 1 + named], near[1:]))
+            found.append(session.board.depth)
+    assert np.mean(rounds[2]) < 0.85 * np.mean(rounds[0]), rounds
 
 
 def test_the_ways_of_a_search():

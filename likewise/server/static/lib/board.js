@@ -14,7 +14,7 @@ export const distance = ([x, y]) => Math.sqrt((x - 0.5) * (x - 0.5) + (y - 0.5) 
 function without(draft, items, pins = true) {
   const less = (list) => list.filter((i) => !items.includes(i));
   const moved = Object.fromEntries(Object.entries(draft.moved).filter(([i]) => !items.includes(Number(i))));
-  return { ...draft, moved, discarded: less(draft.discarded), aside: less(draft.aside), pinned: pins ? less(draft.pinned) : draft.pinned };
+  return { ...draft, moved, discarded: less(draft.discarded), aside: less(draft.aside), close: less(draft.close), pinned: pins ? less(draft.pinned) : draft.pinned };
 }
 
 export function after(draft, { kind, items: meant = [], places = {} }) {
@@ -22,7 +22,7 @@ export function after(draft, { kind, items: meant = [], places = {} }) {
   const now = { ...draft, ending: "", target: null };
   const named = kind === "move" ? Object.keys(places).map(Number) : items;
   switch (kind) {
-    case "move": return { ...without(now, named, false), moved: { ...draft.moved, ...places } };
+    case "move": return { ...without(now, named, false), moved: { ...draft.moved, ...places }, close: draft.close };
     case "discard": { const left = without(now, items); return { ...left, discarded: [...left.discarded, ...items] }; }
     case "aside": { const left = without(now, items); return { ...left, aside: [...left.aside, ...items] }; }
     case "pin": {
@@ -31,6 +31,10 @@ export function after(draft, { kind, items: meant = [], places = {} }) {
     }
     case "unpin": return { ...now, pinned: now.pinned.filter((i) => !items.includes(i)) };
     case "restore": return without(now, items, false);
+    case "close": {
+      const less = (list) => list.filter((i) => !items.includes(i));
+      return { ...now, discarded: less(now.discarded), aside: less(now.aside), close: [...less(now.close), ...items] };
+    }
     case "query": return { ...without(now, items, false), query: items[0] };
     case "found": return { ...draft, ending: "found", target: items[0] };
     case "give_up": return { ...draft, ending: "give up", target: null };

@@ -71,8 +71,8 @@ export function Begin() {
   return html`<section class="target begin">
     <h1>Find one photo that you have in mind</h1>
     <${Wanted} />
-    <p class="soft hint">Point at the photo below that is closest to it and press Closest. Then arrange a few photos by how
-      near they are, and the next board follows.</p>
+    <p class="soft hint">Point at the photo below that is closest to it and press Closest. On each board that follows, search
+      from the closest one and name one or two more that are close to it too; that finds it soonest.</p>
     <div class="tools">
       <button disabled=${busy} onClick=${() => start({ begin: "random" })}>Another sample</button>
       <form class="search" onSubmit=${words}><input name="text" type="search" aria-label="Begin with words" placeholder="Begin with words" maxlength="2000" autocomplete="off" />

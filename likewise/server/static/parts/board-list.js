@@ -19,10 +19,10 @@ export function BoardList({ pieces, draft, at, setAt, acts, label }) {
         aria-pressed=${p.centre ? null : chosen.has(p.item) ? "true" : "false"} onFocus=${() => setAt(p.item)}
         onClick=${(event) => { setAt(p.item); if (!p.centre && (event.ctrlKey || event.metaKey || event.shiftKey)) toggle(p.item); else acts.open([p]); }}>
         ${p.thumbnail ? html`<img src=${p.thumbnail} alt="" />` : html`<span class="nothing">…</span>`}</button>
-      <div class="row-side"><span class="row-says">${p.centre ? "What you search from" : rank ? `${nth(rank)} nearest of ${ranks.length} moved` : "not moved"}${pinned ? " · pinned" : ""}</span>
+      <div class="row-side"><span class="row-says">${p.centre ? "What you search from" : draft.close.includes(p.item) ? `${nth(draft.close.indexOf(p.item) + 2)} closest` : rank ? `${nth(rank)} nearest of ${ranks.length} moved` : "not moved"}${pinned ? " · pinned" : ""}</span>
         ${!p.centre && html`<div class="row-acts">
-          ${button("closer", "Closer", "Closer")}${button("farther", "Farther", "Farther")}
-          ${button("query", "From this", "Search from this")}${pinned ? button("unpin", "Unpin", "Unpin") : button("pin", "Pin", "Pin")}
+          ${button("query", "From this", "Search from this")}${button("close", "Close too", "Close too")}
+          ${button("closer", "Closer", "Closer")}${button("farther", "Farther", "Farther")}${pinned ? button("unpin", "Unpin", "Unpin") : button("pin", "Pin", "Pin")}
           ${button("discard", "Discard", "Discard")}${button("aside", "Not this", "Not this")}${button("found", "This is it", "This is it")}</div>`}
         ${p.centre && html`<div class="row-acts">${button("found", "This is it", "This is it")}</div>`}
       </div></li>`;
