@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import metric_recall
 from benchmarks import round as benchmark
-from experiments import han_corel, kept_sessions, layout_quality
+from experiments import drags, han_corel, kept_sessions, layout_quality
 from experiments.report import Report
 
 
@@ -50,6 +50,20 @@ def test_searches_of_every_method_are_counted(tmp_path):
     assert all(row["low"] <= row["found10"] <= row["high"] for row in report.rows)
     assert (tmp_path / "han_fig3.png").exists()
     assert (tmp_path / "han_fig4.png").exists()
+
+
+def test_what_a_person_does_beside_choosing_is_compared_search_by_search(tmp_path):
+    report = toy("drags", tmp_path)
+    drags.main(report)
+    rows = [row for row in report.rows if row["start"] == "all"]
+    assert len(rows) == 2 * len(drags.PERSONS) * len(drags.METHODS)
+    for row in rows:
+        assert 1 <= row["rounds"] <= drags.MOST + 1
+        if row["method"] == "choose":
+            assert (row["saved"], row["p_value"]) == (0, 1)
+            assert row["gestures"] <= row["rounds"]
+    parts = [row for row in report.rows if row["start"] != "all"]
+    assert sum(row["searches"] for row in parts) == sum(row["searches"] for row in rows)
 
 
 def test_kept_sessions_are_compared_pair_by_pair(tmp_path):
