@@ -73,7 +73,7 @@ def questions(session: TargetSession, holdings: ArrayHoldings, among: IdArray) -
     likely = np.argsort(-belief, kind="stable")[:400]
     belief = belief[likely] / belief[likely].sum()
     x = holdings.vectors * np.sqrt(session.board.weights).astype(np.float32)
-    gaps = ((x[among][:, None, :] - x[likely][None, :, :]) ** 2).sum(axis=2)
+    gaps = ((x[among][:, None, :] - x[likely][None, :, :]) ** 2).sum(axis=2).astype(np.float64)
     log_gaps = np.log(np.maximum(gaps, 1e-9))
     i, j = np.triu_indices(len(among), 1)
     first = 1 / (1 + np.exp(np.clip(POWER * (log_gaps[i] - log_gaps[j]), -50, 50)))
