@@ -271,8 +271,8 @@ class Catalogue:
 
     # -- the log ---------------------------------------------------------------
 
-    def scrub(self) -> bool:
-        """Leave no deleted byte behind: rewrite the file and empty the log.
+    def scrub(self, *, rewrite: bool) -> bool:
+        """Merge the full text and empty the log, or ``rewrite`` the file: no deleted byte stays.
 
         Returns
         -------
@@ -282,8 +282,7 @@ class Catalogue:
         db = self._the_writer()
         with self._write_lock, plain_errors(self.folder):
             # Deleted words stay in the full-text segments until these are merged.
-            db.execute("INSERT INTO words (words) VALUES ('optimize')")
-            db.execute("VACUUM")
+            db.execute("VACUUM" if rewrite else "INSERT INTO words (words) VALUES ('optimize')")
             busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             return not busy
 

@@ -80,7 +80,7 @@ class Uploads:
         db.execute("DELETE FROM uploads WHERE sha256 = ?", (sha256,))
         if re.fullmatch(r"[0-9a-f]{64}", sha256):
             self._catalogue.after_commit(lambda: remove_file(self.folder / sha256))
-            self._catalogue.after_commit(lambda: self._thumbnails.remove(sha256))
+            self._catalogue.after_commit(lambda: self._thumbnails.remove([sha256]))
 
     def sweep(self) -> list[str]:
         """Remove pictures that have come to their end, and files that no row names."""
