@@ -80,3 +80,11 @@ def test_a_law_goes_through_its_points(linear: bool) -> None:
     found = law(at, [truth(*one) for one in at], linear)
     assert found(5_000, 8) == pytest.approx(truth(5_000, 8))
     assert found(2_000, 2) == pytest.approx(truth(2_000, 2))
+
+
+def test_quick_run_of_forgetting() -> None:
+    report = Report("scale", quick=True, settings={"forget": True, "items": 1_000})
+    scale(report)
+    (row,) = report.rows
+    assert row["gone"] == 10
+    assert row["seconds"] > 0
