@@ -13,7 +13,7 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -238,6 +238,21 @@ class Catalogue:
                 return None
             rows = db.execute("SELECT DISTINCT item FROM touched WHERE number > ?", (since,))
             return np.array(sorted(row[0] for row in rows), dtype=np.int64)
+
+    def rows(self, sql: str, given: Sequence[Any] = ()) -> list[Any]:
+        """Every row that a statement gives."""
+        with self.reading() as db:
+            return db.execute(sql, given).fetchall()
+
+    def row(self, sql: str, given: Sequence[Any] = ()) -> Any:
+        """The first row that a statement gives; None for none."""
+        with self.reading() as db:
+            return db.execute(sql, given).fetchone()
+
+    def write(self, sql: str, given: Sequence[Any] = ()) -> int:
+        """Change rows; gives how many."""
+        with self.transaction() as db:
+            return db.execute(sql, given).rowcount
 
     def number(self, sql: str) -> int:
         """The number that a statement gives."""

@@ -186,8 +186,7 @@ class Generations:
 
     def all(self) -> list[Generation]:
         """Every published generation, oldest first."""
-        with self._catalogue.reading() as db:
-            rows = db.execute("SELECT * FROM generations ORDER BY number").fetchall()
+        rows = self._catalogue.rows("SELECT * FROM generations ORDER BY number")
         return [self._generation(list(row)) for row in rows]
 
     def _generation(self, values: list[Any]) -> Generation:

@@ -110,12 +110,9 @@ class JudgementLog:
                 f"{len(lost)} of the judged items are not in this collection (first: "
                 f"{printable(keys[lost[0]])!r}); index them first."
             )
-        with self._catalogue.reading() as db:
-            for sha256 in uploads:
-                if not db.execute("SELECT 1 FROM uploads WHERE sha256 = ?", (sha256,)).fetchone():
-                    raise NotFound(
-                        f"The uploaded picture {sha256[:12]} is not kept; upload it again."
-                    )
+        for sha256 in uploads:
+            if not self._catalogue.row("SELECT 1 FROM uploads WHERE sha256 = ?", (sha256,)):
+                raise NotFound(f"The uploaded picture {sha256[:12]} is not kept; upload it again.")
         return {name: found[key] for name, key in keys.items()}
 
     def undo(

@@ -58,10 +58,10 @@ class Keys:
 
     def all(self) -> list[ProgramKey]:
         """Every key, oldest first."""
-        with self._catalogue.reading() as db:
-            return [
-                ProgramKey(*row) for row in db.execute("SELECT id, name, scope, made FROM keys")
-            ]
+        return [
+            ProgramKey(*row)
+            for row in self._catalogue.rows("SELECT id, name, scope, made FROM keys")
+        ]
 
     def remove(self, name: str) -> None:
         """Let a key open nothing any more, from the next request on."""
@@ -74,10 +74,9 @@ class Keys:
         number, _, secret = text.removeprefix(PREFIX).partition("-")
         if not text.startswith(PREFIX) or not re.fullmatch("[0-9]{1,18}", number):
             return None
-        with self._catalogue.reading() as db:
-            row = db.execute(
-                "SELECT id, name, scope, made, hash FROM keys WHERE id = ?", (int(number),)
-            ).fetchone()
+        row = self._catalogue.row(
+            "SELECT id, name, scope, made, hash FROM keys WHERE id = ?", (int(number),)
+        )
         right = hmac.compare_digest(_hash(secret), row[4] if row else b"")
         return ProgramKey(*row[:4]) if right else None
 

@@ -151,8 +151,7 @@ class Store:
 
     def forget_restatements(self, until: int) -> None:
         """Drop from that log what every engine has."""
-        with self.catalogue.transaction() as db:
-            db.execute("DELETE FROM restated WHERE id <= ?", (until,))
+        self.catalogue.write("DELETE FROM restated WHERE id <= ?", (until,))
 
     def forget(self, items: Iterable[int]) -> Forgotten:
         """Remove items and all that was derived from them, for good."""

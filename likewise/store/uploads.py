@@ -52,8 +52,9 @@ class Uploads:
 
     def all(self) -> list[str]:
         """Hashes of everything kept."""
-        with self._catalogue.reading() as db:
-            return [row[0] for row in db.execute("SELECT sha256 FROM uploads ORDER BY sha256")]
+        return [
+            row[0] for row in self._catalogue.rows("SELECT sha256 FROM uploads ORDER BY sha256")
+        ]
 
     def remove(self, sha256: str) -> None:
         """Remove a picture that no judgement refers to."""
