@@ -230,7 +230,8 @@ def _square(data: bytes) -> Image.Image:
 
 def _scale(view: View) -> FloatArray:
     """Codes times this have the distances of plain similarity."""
-    return np.sqrt(view.plain.w0).astype(np.float32)
+    scale: FloatArray = np.sqrt(view.plain.w0).astype(np.float32)
+    return scale
 
 
 def _name(view: View) -> str:
