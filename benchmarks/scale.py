@@ -5,7 +5,12 @@ items as ``GET /items`` reads it, from cursors all over the catalogue; without a
 of 1,000 folders, and with a tag that one item in 1,000 has.  `ratio` is over the way of reading all
 ids first.  `exponent` is the growth from the size before (1 means as the number of items).
 
-    python -m benchmarks.scale [--quick] [--json FILE]
+``--forget`` instead writes items with captions and vectors of 256 numbers through the store, builds
+a scan over them and forgets one in a hundred, 1,000 at most: `seconds` and `cpu_s` until the call
+returns, then those of the next build, which rewrites a large catalogue, and `first_ms` of the first
+search in between.
+
+    python -m benchmarks.scale [--quick] [--items N] [--forget] [--json FILE]
 """
 
 from __future__ import annotations
@@ -23,8 +28,9 @@ from typing import Any
 import numpy as np
 
 from experiments.report import Report, percentiles_ms, run
+from likewise.collection import Collection
 from likewise.filters import Filter
-from likewise.store import Store
+from likewise.store import Result, Seen, Store, Text
 
 PAGE = 100
 FILTERS = {"all": Filter(), "folder": Filter(folder="f007"), "tag": Filter(tags=("rare",))}
@@ -34,6 +40,10 @@ def main(report: Report) -> None:
     before: dict[str, tuple[int, float]] = {}
     sizes = (1_000, 4_000) if report.quick else (10_000, 100_000, 1_000_000)
     for items in [report.settings["items"]] if report.settings.get("items") else sizes:
+        if report.settings.get("forget"):
+            with tempfile.TemporaryDirectory() as folder:
+                forgetting(report, Path(folder), items)
+            continue
         with tempfile.TemporaryDirectory() as folder, Store.open(folder, create=True) as store:
             fill(store, items)
             for name, wanted in FILTERS.items():
@@ -112,6 +122,42 @@ def thumbnails(report: Report, store: Store, count: int) -> None:
         report.row(method=method, items=count, files=len(files), p50_ms=p50, p99_ms=p99)
 
 
+def forgetting(report: Report, folder: Path, items: int) -> None:
+    rng = np.random.default_rng(report.seed)
+    with Collection.open(folder, create=True) as collection:
+        store = collection.store
+        for start in range(0, items, 2_048):
+            numbers = range(start, min(start + 2_048, items))
+            store.items.see(
+                [Seen(b"f%03d/picture-%07d.jpg" % (n % 1000, n), 1, 1, _hash(n)) for n in numbers]
+            )
+            pending = store.contents.pending(len(numbers))
+            said = [" ".join(f"word{w}" for w in rng.integers(0, 20_000, 8)) for _ in pending]
+            results = [Result(p.content, width=1, height=1, captions=[Text(text, "embedded")])
+                       for p, text in zip(pending, said)]  # fmt: skip
+            x = rng.standard_normal((len(pending), 256)).astype(np.float32)
+            store.contents.record(results, {"own": x})
+        for name, value in (("features", ["own"]), ("engine", "flat"), ("smoothing", "off")):
+            store.settings.set(name, value)
+        collection.build()
+        size = store.catalogue.path.stat().st_size / 2**20
+        gone = rng.permutation(items)[: min(1_000, items // 100)] + 1
+        kept = int(np.setdiff1d(np.arange(1, items + 1), gone)[0])
+        collection.search(kept)
+        cpu = time.process_time()
+        seconds = taken(lambda: collection.forget(gone.tolist()))
+        cpu = time.process_time() - cpu
+        first = 1e3 * taken(lambda: collection.search(kept))
+        report.row(
+            method="forget", items=items, gone=len(gone), catalogue_mib=size, seconds=seconds,
+            cpu_s=cpu, first_ms=first, build_s=taken(collection.build),
+        )  # fmt: skip
+
+
+def _hash(number: int) -> bytes:
+    return hashlib.sha256(str(number).encode()).digest()
+
+
 def taken(call: Callable[[], Any]) -> float:
     start = time.perf_counter()
     call()
@@ -120,6 +166,7 @@ def taken(call: Callable[[], Any]) -> float:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--items", type=int, help="one size only")
+    parser.add_argument("--forget", action="store_true", help="time forgetting instead")
 
 
 if __name__ == "__main__":

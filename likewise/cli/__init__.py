@@ -42,6 +42,7 @@ PLACES = {
     "judgements": "likewise.cli.labelling:app",
     "models": "likewise.cli.modelling:models_app",
     "session": "likewise.cli.sessions:app",
+    "key": "likewise.cli.keys:app",
 }
 
 

@@ -27,6 +27,9 @@ Format = Annotated[
     str, typer.Option("--format", help="csv, tsv, jsonl, parquet, qrels or ubi; else by ending.")
 ]
 
+By = Annotated[str | None, typer.Option("--by", help="Of this person only.")]
+Source = Annotated[str | None, typer.Option("--source", help="From here only: cli, web, a key.")]
+
 
 @plain_errors
 def mark(
@@ -142,40 +145,54 @@ def export(
 @plain_errors
 def list_(
     last: Annotated[int, typer.Option(help="How many, newest last.")] = 20,
+    by: By = None,
+    source: Source = None,
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the latest judgements with their numbers.
+    """List the latest judgements with their numbers: all, or those of a person or source.
 
-    Example: likewise judgements list --last 50
+    Example: likewise judgements list --last 50 --by ann
     """
     with opened(where, data) as collection:
-        records = list(collection.log.records(undone=True))[-last:]
+        records = list(collection.log.records(undone=True, person=by, source=source))[-last:]
     if as_json:
         emit([{"id": r.id, "undone": r.undone, "judgement": r.judgement} for r in records])
         return
     rows = [
         [r.id, "undone" if r.undone else "", r.judgement.kind, r.judgement.query.value,
-         " ".join(r.judgement.items), f"{r.judgement.value:g}", r.judgement.person]
+         " ".join(r.judgement.items), f"{r.judgement.value:g}", r.judgement.person,
+         r.judgement.source]
         for r in records
     ]  # fmt: skip
-    table("", ["", "", "kind", "query", "items", "value", "person"], rows)
+    table("", ["", "", "kind", "query", "items", "value", "person", "source"], rows)
 
 
 @app.command("undo")
 @plain_errors
 def undo(
     record: Annotated[int | None, typer.Argument(help="Its number; the last one if none.")] = None,
+    by: By = None,
+    source: Source = None,
     where: Where = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take a judgement back.
+    """Take a judgement back, or all of a person or source.
 
     Example: likewise judgements undo 12
+
+    Example: likewise judgements undo --by ann --source web
     """
     with opened(where, data, write=True) as collection:
+        if record is None and (by, source) != (None, None):
+            undos = collection.log.undo_all(by=by, of=source, source="cli")
+            if as_json:
+                emit({"undos": undos})
+            else:
+                typer.echo(f"{len(undos):,} judgements no longer count.")
+            return
         number = collection.undo(record, source="cli")
     if as_json:
         emit({"undone": number})

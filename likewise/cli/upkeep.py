@@ -103,10 +103,13 @@ def forget(
             names = ", ".join(i.name for i in found[:5])
             typer.confirm(f"Forget {len(found)} items ({names}) for good?", abort=True)
         gone = collection.forget([i.id for i in found])
+        degraded = collection.look.view(checked=False).degraded
     if as_json:
         emit(asdict(gone))
     else:
         typer.echo(f"Forgot {len(found):,} items. Their files were not touched.")
+        if degraded:
+            typer.echo(degraded)
 
 
 @plain_errors

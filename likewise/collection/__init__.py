@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     from likewise.store import Described, Item, Job, Model, Record, Round, Session, Step
     from likewise.store.backup import backup, restore
     from likewise.store.doctor import Fact, doctor
+    from likewise.store.keys import ProgramKey
     from likewise.store.paths import as_file, as_key, printable
     from likewise.store.verify import verify
 
 __all__ = [
     "Answer", "Collection", "Described", "Example", "Fact", "Filter", "Item", "Job", "Model",
-    "Offer", "Options", "Query", "Record", "Result", "Round", "Session", "Step", "as_file",
-    "as_key", "backup", "doctor", "printable", "restore", "verify",
+    "Offer", "Options", "ProgramKey", "Query", "Record", "Result", "Round", "Session", "Step",
+    "as_file", "as_key", "backup", "doctor", "printable", "restore", "verify",
 ]  # fmt: skip
 _OPTIONS = ("Answer", "Example", "Offer", "Options", "Query", "Result")
 _PLACES = dict.fromkeys(_OPTIONS, "collection.options")
-_PLACES |= {"Collection": "collection.collection", "Filter": "filters"}
+_PLACES |= {"Collection": "collection.collection", "Filter": "filters", "ProgramKey": "store.keys"}
 
 
 def __getattr__(name: str) -> Any:

@@ -44,9 +44,9 @@ class Collection:
     ----------
     folder, data
         Where the pictures are, which are only ever read; and the data folder.
-    items, texts, log, jobs, sessions, uploads, thumbnails
+    items, texts, log, jobs, sessions, uploads, thumbnails, keys
         Parts of the record: items; tags and captions; judgements; long work; target searches;
-        query pictures; small pictures.
+        query pictures; small pictures; keys of programs.
     teaching
         Judgements: what was said of a query; import and export.
     models
@@ -58,7 +58,7 @@ class Collection:
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder, self.store, self.data = folder, store, store.folder
         self.items, self.texts, self.log = store.items, store.texts, store.judgements
-        self.jobs, self.sessions = store.jobs, store.sessions
+        self.jobs, self.sessions, self.keys = store.jobs, store.sessions, store.keys
         self.uploads, self.thumbnails = store.uploads, store.thumbnails
         self.pictures = QueryPictures(store, os.fsencode(folder))
         self.look, self.objects = Look(store, self.pictures), Objects(store, self.pictures)
@@ -236,6 +236,7 @@ class Collection:
         for work in (*(() if early else lines), partial(self.look.build, early=early)):
             number = self.store.segments.without_damage(work)
         self.models.renew()
+        self.store.finish_forgetting(rewrite=not early)
         return number
 
     # -- search ------------------------------------------------------------------
@@ -344,7 +345,7 @@ class Collection:
         return self.teaching.order(self._asked(query, text, line), items, **how)
 
     def undo(self, record: int | None = None, **who: Any) -> int:
-        """Take a judgement back: the one of this number, or the last that counts."""
+        """Take a judgement back: of this number, or the last one; ``log.undo_all`` takes more."""
         return self.teaching.undo(record, **who)
 
     def _asked(self, query: Any, text: str, line: str) -> Query:
@@ -459,11 +460,14 @@ class Collection:
         return sidecars.read_sidecar(self.store, self.folder, Path(file))
 
     def forget(self, items: Iterable[int | str]) -> Forgotten:
-        """Remove items' vectors, thumbnails and judgements for good (not the files)."""
+        """Remove items' vectors, thumbnails and judgements for good (not the files).
+
+        Nothing is built: what is left is scanned exactly, and answers say so, until :meth:`build`.
+        """
         forgotten = self.store.forget([self.item(which).id for which in items])
         self.teaching.taught.forget()
         self.layouts.forget_map()
-        self.build()
+        engines.follow(self.store)
         return forgotten
 
     def verify_engine(self) -> list[Finding]:

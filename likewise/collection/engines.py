@@ -17,7 +17,7 @@ import numpy as np
 from likewise.index import REGISTRY
 from likewise.index._server import SCHEMES, Address
 from likewise.index.remote import RemoteIndex
-from likewise.store import Finding, Generation, Store
+from likewise.store import THINNED, Finding, Generation, Store
 from likewise.types import BadInput, DataProblem, FloatArray, IdArray, LikewiseError
 
 LARGE = 100_000
@@ -58,9 +58,9 @@ def engine_of(store: Store, items: int, *, early: bool = False) -> tuple[str, st
 
 def serves(store: Store, found: Generation | None, items: int, *, early: bool = False) -> bool:
     """Whether a generation is of the engine that is to serve, and its facts are not too old."""
-    if found is None or (found.kind, found.settings.get("address", "")) != engine_of(
-        store, items, early=early
-    ):
+    if found is None or THINNED in found.settings:
+        return False
+    if (found.kind, found.settings.get("address", "")) != engine_of(store, items, early=early):
         return False
     return store.restatements(found.settings.get("position", 0))[1] <= RESTATED
 

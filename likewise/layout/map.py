@@ -1,8 +1,8 @@
 """The collection map: every item a point, similar items near each other, made once a generation.
 
-Up to a hundred thousand items are too many to lay out one by one in seconds, so landmarks (the
-centres of k-means) are laid out by t-SNE, and every item stands among its nearest landmarks, the
-nearer the closer.  With few items each is its own landmark.
+Items are too many to lay out one by one in seconds, so landmarks (the centres of k-means of a
+sample) are laid out by t-SNE, and every item stands among its nearest landmarks, the nearer the
+closer.  With few items each is its own landmark.  Of the rows only some are in memory at a time.
 """
 
 from __future__ import annotations
@@ -17,43 +17,54 @@ from likewise.types import BadInput, FloatArray, as_matrix
 LANDMARKS = 1000
 NEAREST = 4
 CHUNK = 8192
+SAMPLE = 50_000
+"""Items, evenly spaced, that landmarks are found among."""
 
 
-def collection_map(x: Any, *, landmarks: int = LANDMARKS, seed: int = 0) -> FloatArray:
+def collection_map(
+    x: Any, *, weights: Any = 1.0, landmarks: int = LANDMARKS, seed: int = 0
+) -> FloatArray:
     """Positions of all items in a box of side one.
 
     Parameters
     ----------
     x
-        One row an item.
+        One row an item; may be a file in memory.
+    weights
+        Of each column.
     landmarks
         How many points are laid out against each other.
     seed
         Of k-means and t-SNE; the same seed gives the same map.
     """
-    points = as_matrix(x, name="items").astype(np.float32)
-    if not len(points):
+    if not len(x):
         raise BadInput("A map needs at least one item.")
     if landmarks < 3:
         raise BadInput(f"A map needs at least 3 landmarks, not {landmarks}.")
-    points = _reduced(points)
-    centres = points
+    points = _reduced(x, weights)
     if len(points) > landmarks:
-        centres = kmeans(points, landmarks, iterations=10, seed=seed).centres
+        some = points[:: -(-len(points) // SAMPLE)]
+        centres = kmeans(some, landmarks, iterations=10, seed=seed).centres
     else:
         centres = np.unique(points, axis=0)  # duplicates stand on one spot
     placed = _placed(centres, seed)
     return _boxed(_among(points, centres, placed))
 
 
-def _reduced(points: FloatArray, dims: int = 32) -> FloatArray:
+def _reduced(x: Any, weights: Any, dims: int = 32) -> FloatArray:
     """Leading axes: enough for a map, and k-means is faster."""
-    centred: FloatArray = points - points.mean(axis=0)
-    if centred.shape[1] <= dims:
-        return centred
-    sample = centred[np.linspace(0, len(points) - 1, min(len(points), 5000)).astype(np.int64)]
-    _, axes = np.linalg.eigh(sample.T @ sample)
-    out: FloatArray = centred @ axes[:, ::-1][:, :dims]
+
+    def rows(which: Any) -> FloatArray:
+        return as_matrix(x[which], name="items").astype(np.float32) * np.float32(weights)
+
+    sample = rows(np.linspace(0, len(x) - 1, min(len(x), 5000)).astype(np.int64))
+    mean = sample.mean(axis=0)
+    axes = np.eye(sample.shape[1], dtype=np.float32)
+    if len(axes) > dims:
+        axes = np.linalg.eigh((sample - mean).T @ (sample - mean))[1][:, ::-1][:, :dims]
+    out = np.empty((len(x), axes.shape[1]), np.float32)
+    for start in range(0, len(x), CHUNK):
+        out[start : start + CHUNK] = (rows(slice(start, start + CHUNK)) - mean) @ axes
     return out
 
 

@@ -22,6 +22,7 @@ from likewise.server.routes import (
     items,
     jobs,
     judgements,
+    keys,
     layouts,
     models,
     originals,
@@ -89,13 +90,14 @@ def make_app(
     api = APIRouter(prefix="/api/v1")
     for part in (
         search, layouts, items, originals, uploads, judgements, comparing, models, jobs, sessions,
+        keys,
     ):  # fmt: skip
         api.include_router(part.router)
     app.include_router(api)
     for address in SCREENS:
         app.add_route(address, files.page, include_in_schema=False)
     _pages(app, access, served)
-    return Gate(app, access)
+    return Gate(app, access, served.collection.keys.find)
 
 
 def _pages(app: FastAPI, access: Access, served: Served) -> None:

@@ -7,6 +7,7 @@ has no effect.  The order matters: whose page is asking is settled before who is
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from html import escape
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, parse_qsl, urlencode
@@ -16,8 +17,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from likewise.collection import ProgramKey
 from likewise.server.access import MONTH, Access
 from likewise.server.errors import problem
+from likewise.server.scopes import lacking, needed
 
 MAX_BODY = 1 << 20
 """Bytes of a request that is not an upload."""
@@ -48,8 +51,10 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 class Gate:
     """ASGI layer that lets through what may come in."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self.app, self.access = app, access
+    def __init__(
+        self, app: ASGIApp, access: Access, key: Callable[[str], ProgramKey | None]
+    ) -> None:
+        self.app, self.access, self._key = app, access, key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a refusal, or hand the request on with a limit on its size."""
@@ -79,6 +84,13 @@ class Gate:
         if scope["path"] in OPEN_TO_ALL and scope["method"] in SAFE:
             return None
         how = self._signed_in(headers)
+        key = None if how else self._key(_bearer(headers))
+        if key is not None:
+            _not_a_stranger(scope)
+            scope["key"], wanted = key, needed(scope["method"], scope["path"])
+            if not key.may(wanted):
+                return problem(403, lacking(key, wanted))
+            return _too_large(scope, headers)
         if not how:
             return self._exchange(scope) or self._stranger(scope, headers)
         _not_a_stranger(scope)
@@ -113,8 +125,7 @@ class Gate:
     # -- who is asking ---------------------------------------------------------------
 
     def _signed_in(self, headers: Headers) -> str:
-        scheme, _, value = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self.access.token_is_good(value.strip()):
+        if self.access.token_is_good(_bearer(headers)):
             return "token"
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
@@ -182,6 +193,11 @@ class Gate:
         if _is_data(scope) or "text/html" not in headers.get("accept", ""):
             return problem(401, detail, {"WWW-Authenticate": "Bearer"})
         return _sign_in_page(bool(self.access.password), "")
+
+
+def _bearer(headers: Headers) -> str:
+    scheme, _, value = headers.get("authorization", "").partition(" ")
+    return value.strip() if scheme.lower() == "bearer" else ""
 
 
 def _not_a_stranger(scope: Scope) -> None:

@@ -93,6 +93,13 @@ async def served(request: Request) -> Served:
     return found
 
 
+async def source(request: Request) -> str:
+    """What the log calls those who ask: a program by its key's name, everybody else ``web``."""
+    key = request.scope.get("key")
+    return "web" if key is None else str(key.name)
+
+
+Source = Annotated[str, Depends(source)]
 Here = Annotated[Served, Depends(served)]
 Key = Annotated[
     str | None,

@@ -13,7 +13,7 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -239,6 +239,21 @@ class Catalogue:
             rows = db.execute("SELECT DISTINCT item FROM touched WHERE number > ?", (since,))
             return np.array(sorted(row[0] for row in rows), dtype=np.int64)
 
+    def rows(self, sql: str, given: Sequence[Any] = ()) -> list[Any]:
+        """Every row that a statement gives."""
+        with self.reading() as db:
+            return db.execute(sql, given).fetchall()
+
+    def row(self, sql: str, given: Sequence[Any] = ()) -> Any:
+        """The first row that a statement gives; None for none."""
+        with self.reading() as db:
+            return db.execute(sql, given).fetchone()
+
+    def write(self, sql: str, given: Sequence[Any] = ()) -> int:
+        """Change rows; gives how many."""
+        with self.transaction() as db:
+            return db.execute(sql, given).rowcount
+
     def number(self, sql: str) -> int:
         """The number that a statement gives."""
         return self.once(sql, lambda db: int(db.execute(sql).fetchone()[0]))
@@ -271,8 +286,8 @@ class Catalogue:
 
     # -- the log ---------------------------------------------------------------
 
-    def scrub(self) -> bool:
-        """Leave no deleted byte behind: rewrite the file and empty the log.
+    def scrub(self, *, rewrite: bool) -> bool:
+        """Merge the full text and empty the log, or ``rewrite`` the file: no deleted byte stays.
 
         Returns
         -------
@@ -282,8 +297,7 @@ class Catalogue:
         db = self._the_writer()
         with self._write_lock, plain_errors(self.folder):
             # Deleted words stay in the full-text segments until these are merged.
-            db.execute("INSERT INTO words (words) VALUES ('optimize')")
-            db.execute("VACUUM")
+            db.execute("VACUUM" if rewrite else "INSERT INTO words (words) VALUES ('optimize')")
             busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             return not busy
 

@@ -58,6 +58,10 @@ class Result:
     thumbnails: Mapping[str, bytes] = field(default_factory=dict)
 
 
+_WAITING = """FROM contents AS c WHERE segment IS NULL AND problem = '' AND EXISTS
+    (SELECT 1 FROM items WHERE content = c.id AND removed IS NULL AND problem = '')"""
+
+
 class Contents:
     """Contents by id: what waits, what was found, what failed."""
 
@@ -77,58 +81,42 @@ class Contents:
 
         ``after`` leaves out contents up to an id that are being worked on already.
         """
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                """SELECT c.id, lower(hex(c.sha256)), c.size, i.id, i.path, i.mtime_ns
-                FROM contents AS c
-                JOIN items AS i ON i.id = (SELECT MIN(id) FROM items WHERE content = c.id
-                                           AND removed IS NULL AND problem = '')
-                WHERE c.segment IS NULL AND c.problem = '' AND c.id > ? ORDER BY c.id LIMIT ?""",
-                (after, limit),
-            ).fetchall()
+        rows = self._catalogue.rows(
+            """SELECT c.id, lower(hex(c.sha256)), c.size, i.id, i.path, i.mtime_ns
+            FROM contents AS c
+            JOIN items AS i ON i.id = (SELECT MIN(id) FROM items WHERE content = c.id
+                                       AND removed IS NULL AND problem = '')
+            WHERE c.segment IS NULL AND c.problem = '' AND c.id > ? ORDER BY c.id LIMIT ?""",
+            (after, limit),
+        )
         return [Pending(*row) for row in rows]
 
     def waiting(self) -> int:
         """How many contents :meth:`pending` would give without a limit."""
-        with self._catalogue.reading() as db:
-            return int(
-                db.execute(
-                    "SELECT COUNT(*) FROM contents AS c WHERE segment IS NULL AND problem = '' "
-                    "AND EXISTS (SELECT 1 FROM items WHERE content = c.id AND removed IS NULL "
-                    "AND problem = '')"
-                ).fetchone()[0]
-            )
+        return self._catalogue.number(f"SELECT COUNT(*) {_WAITING}")
 
     def described(self, sizes: Iterable[int]) -> list[tuple[int, bytes]]:
         """Size and SHA-256 of the contents of these sizes that need not be read again."""
-        with self._catalogue.reading() as db:
-            return db.execute(
-                "SELECT size, sha256 FROM contents "
-                f"WHERE (segment IS NOT NULL OR problem <> '') AND size {AMONG}",
-                (id_list(sizes),),
-            ).fetchall()
+        return self._catalogue.rows(
+            "SELECT size, sha256 FROM contents "
+            f"WHERE (segment IS NOT NULL OR problem <> '') AND size {AMONG}",
+            (id_list(sizes),),
+        )
 
     def undescribed(self, sha256: Sequence[bytes]) -> dict[bytes, int]:
         """Those of these contents that wait for their vectors, by SHA-256."""
         marks = ",".join("?" * len(sha256))
-        with self._catalogue.reading() as db:
-            return dict(
-                db.execute(
-                    "SELECT sha256, id FROM contents "
-                    f"WHERE segment IS NULL AND problem = '' AND sha256 IN ({marks})",
-                    sha256,
-                )
+        return dict(
+            self._catalogue.rows(
+                "SELECT sha256, id FROM contents "
+                f"WHERE segment IS NULL AND problem = '' AND sha256 IN ({marks})",
+                sha256,
             )
+        )
 
     def waiting_bytes(self) -> int:
         """Bytes of the files that wait."""
-        with self._catalogue.reading() as db:
-            row = db.execute(
-                "SELECT SUM(size) FROM contents AS c WHERE segment IS NULL AND problem = '' "
-                "AND EXISTS (SELECT 1 FROM items WHERE content = c.id AND removed IS NULL "
-                "AND problem = '')"
-            ).fetchone()
-        return int(row[0] or 0)
+        return self._catalogue.number(f"SELECT COALESCE(SUM(size), 0) {_WAITING}")
 
     def record(
         self,
@@ -194,13 +182,12 @@ class Contents:
 
     def sha256(self, contents: Iterable[int]) -> dict[int, str]:
         """SHA-256 in hex by content id."""
-        with self._catalogue.reading() as db:
-            return dict(
-                db.execute(
-                    f"SELECT id, lower(hex(sha256)) FROM contents WHERE id {AMONG}",
-                    (id_list(contents),),
-                )
+        return dict(
+            self._catalogue.rows(
+                f"SELECT id, lower(hex(sha256)) FROM contents WHERE id {AMONG}",
+                (id_list(contents),),
             )
+        )
 
 
 def _still_known(

@@ -122,8 +122,7 @@ class Columns:
 
     def _tagged(self, tag: str) -> IdArray:
         sql = "SELECT item FROM item_texts WHERE kind = 'tag' AND text = ? COLLATE NOCASE"
-        with self._catalogue.reading() as db:
-            return np.array([row[0] for row in db.execute(sql, (tag,))], dtype=np.int64)
+        return np.array([row[0] for row in self._catalogue.rows(sql, (tag,))], dtype=np.int64)
 
     # -- columns -----------------------------------------------------------------
 
@@ -230,10 +229,9 @@ def facts(catalogue: Catalogue, ids: IdArray) -> Iterator[tuple[Any, ...]]:
     columns = ", ".join(sql[name] for name in FACTS[:-1])
     for start in range(0, len(ids), _CHUNK):
         part = ids[start : start + _CHUNK].tolist()
-        with catalogue.reading() as db:
-            rows = db.execute(
-                f"SELECT i.id, {columns}, ({tags}) {_FROM} WHERE i.id {AMONG}", (id_list(part),)
-            ).fetchall()
+        rows = catalogue.rows(
+            f"SELECT i.id, {columns}, ({tags}) {_FROM} WHERE i.id {AMONG}", (id_list(part),)
+        )
         known = {
             row[0]: (
                 *(none[n] if v is None else v for n, v in zip(FACTS, row[1:-1])),
@@ -246,12 +244,11 @@ def facts(catalogue: Catalogue, ids: IdArray) -> Iterator[tuple[Any, ...]]:
 
 def restatements(catalogue: Catalogue, since: int = 0) -> tuple[int, int]:
     """The newest position in the log of changed facts, and how many came since one."""
-    with catalogue.reading() as db:
-        last, count = db.execute(
-            "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'restated'), COUNT(*) "
-            "FROM restated WHERE id > ?",
-            (since,),
-        ).fetchone()
+    last, count = catalogue.row(
+        "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'restated'), COUNT(*) "
+        "FROM restated WHERE id > ?",
+        (since,),
+    )
     return int(last or 0), int(count)
 
 

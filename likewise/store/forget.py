@@ -1,7 +1,8 @@
 """Forgetting for good: rows, words, vectors, thumbnails, judgements and their old bytes.
 
-Deleting is not enough: SQLite keeps deleted rows in its log, full-text search keeps deleted
-words until it merges, segments are append-only, and an index holds codes of everything.
+Deleting is not enough: SQLite keeps deleted rows in its log and, even where it overwrites them,
+copies in unused corners of pages; full-text search keeps deleted words until it merges, segments
+are append-only, and an index holds codes of everything.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from likewise.types import NotFound
 if TYPE_CHECKING:
     from likewise.store.store import Store
 
-SCRUB = "scrub.wanted"
+SCRUB, REWRITE = "scrub.wanted", "rewrite.wanted"
+SMALL = 64 << 20
+"""Up to so many bytes a catalogue is rewritten at once; beyond, by the next build."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ class Forgotten:
     models
         Models learned before; they hold no pictures, but were taught with them.
     complete
-        False while a reader holds the old state: the next writer finishes the work.
+        False while a reader holds the old state (the next writer finishes the work), or while
+        unused corners of a large catalogue wait to be overwritten by the next build.
     """
 
     items: tuple[int, ...]
@@ -66,23 +70,27 @@ def forget(store: Store, items: Iterable[int]) -> Forgotten:
         segments = store.segments.purge(contents)
         db.execute(f"DELETE FROM contents WHERE id {AMONG}", (gone,))
         if contents:
-            store.generations.withdraw()
+            store.generations.thin(contents)
             store.maps.clear()
-        for sha256 in keys.values():
-            store.thumbnails.remove(sha256)
+        store.thumbnails.remove(keys.values())
         store.settings.set(SCRUB, True)
+        store.settings.set(REWRITE, True)
     complete = finish(store)
     models = tuple(model.id for model in store.models.all())
     return Forgotten(ids, contents, judgements, segments, shared, models, complete)
 
 
-def finish(store: Store) -> bool:
-    """Get rid of the bytes that deleting left behind, if any; False while a reader holds on."""
-    if not store.settings.get(SCRUB, False):
-        return True
-    if not store.catalogue.scrub():
-        return False
-    store.settings.remove(SCRUB)
+def finish(store: Store, *, rewrite: bool = False) -> bool:
+    """Get rid of the bytes that deleting left behind, if any; False while some are left.
+
+    ``rewrite``: also where the catalogue is large, so that it takes a while.
+    """
+    rewrite = rewrite or store.catalogue.path.stat().st_size <= SMALL
+    for name, wanted in ((SCRUB, True), (REWRITE, rewrite)):
+        if store.settings.get(name, False):
+            if not wanted or not store.catalogue.scrub(rewrite=name == REWRITE):
+                return False
+            store.settings.remove(name)
     return True
 
 

@@ -13,10 +13,12 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from likewise.files import (
     TEMPORARY,
@@ -30,9 +32,14 @@ from likewise.files import (
 )
 from likewise.store.catalogue import Catalogue
 from likewise.store.checks import MANIFEST, Check, check, remember
-from likewise.types import BadInput
+from likewise.types import BadInput, IdArray
 
 FOLDER = "generations"
+THINNED = "thinned"
+"""Setting of a generation that was copied without what was forgotten, and waits for a build."""
+OF_ROWS = ("contents.npy", "ids.npy", "codes.npy", "bare.npy")
+"""Files of a generation that have a row an item."""
+_BATCH = 8_192
 KEEP = 2
 """A reader that has just looked up the newest may still be opening its files when the next
 appears, so the one before stays."""
@@ -137,6 +144,39 @@ class Generations:
         """
         return self.check(generation, space, again=again).wait()
 
+    def thin(self, contents: Iterable[int]) -> None:
+        """Let no generation hold codes of these contents any more.
+
+        The newest one is copied without their rows, for a scan of what is left; all others go, and
+        it too where its folder is no sound table of codes.
+        """
+        now, kept = self.current(), 0
+        if now and (now.folder / OF_ROWS[0]).is_file() and not self.unusable(now, now.space):
+            kept = self._copy_without(now, np.fromiter(contents, np.int64)).number
+        for generation in self.all():
+            if generation.number != kept:
+                self._withdraw(generation)
+
+    def _copy_without(self, of: Generation, gone: IdArray) -> Generation:
+        left = np.flatnonzero(~np.isin(np.load(of.folder / OF_ROWS[0]), gone))
+        with self.build() as aside:
+            for path in of.folder.glob("*.npy"):
+                if path.name not in OF_ROWS:
+                    shutil.copyfile(path, aside / path.name)
+                    continue
+                rows = np.load(path, mmap_mode="r")
+                shape = (len(left), *rows.shape[1:])
+                new = np.lib.format.open_memmap(aside / path.name, "w+", rows.dtype, shape)
+                for start in range(0, len(left), _BATCH):
+                    new[start : start + _BATCH] = rows[left[start : start + _BATCH]]
+                new.flush()
+            # Nothing is left to do where a scan serves anyway, and no code took in another.
+            whole = of.kind == "flat" and not (of.folder / OF_ROWS[-1]).is_file()
+            return self.publish(
+                aside, space=of.space, kind="flat", segment=of.segment, items=len(left),
+                line=of.line, settings={} if whole else {THINNED: True},
+            )  # fmt: skip
+
     def withdraw(self, line: str | None = None) -> None:
         """Take back every generation (of one line), so that answers are exact until a rebuild."""
         with self._catalogue.transaction():
@@ -146,8 +186,7 @@ class Generations:
 
     def all(self) -> list[Generation]:
         """Every published generation, oldest first."""
-        with self._catalogue.reading() as db:
-            rows = db.execute("SELECT * FROM generations ORDER BY number").fetchall()
+        rows = self._catalogue.rows("SELECT * FROM generations ORDER BY number")
         return [self._generation(list(row)) for row in rows]
 
     def _generation(self, values: list[Any]) -> Generation:

@@ -96,12 +96,11 @@ class Jobs:
     ) -> None:
         """Report how far a running job is; call it in the transaction of the batch itself."""
         kept = None if mark is None else json.dumps(dict(mark))
-        with self._catalogue.transaction() as db:
-            db.execute(
-                "UPDATE jobs SET done = ?, total = ?, rate = ?, problems = ?, message = ?, "
-                "mark = COALESCE(?, mark), updated = ? WHERE id = ?",
-                (done, total, rate, problems, message, kept, time.time(), job),
-            )
+        self._catalogue.write(
+            "UPDATE jobs SET done = ?, total = ?, rate = ?, problems = ?, message = ?, "
+            "mark = COALESCE(?, mark), updated = ? WHERE id = ?",
+            (done, total, rate, problems, message, kept, time.time(), job),
+        )
 
     def ask(self, job: int, wanted: str) -> None:
         """Ask the worker of a running job to pause or cancel when it next looks."""
@@ -133,12 +132,11 @@ class Jobs:
             ]
 
     def _select(self, rest: str, value: Any) -> list[Job]:
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                "SELECT id, kind, state, wanted, done, total, rate, problems, message, payload, "
-                f"mark, created, started, updated FROM jobs {rest}",
-                (value,),
-            ).fetchall()
+        rows = self._catalogue.rows(
+            "SELECT id, kind, state, wanted, done, total, rate, problems, message, payload, "
+            f"mark, created, started, updated FROM jobs {rest}",
+            (value,),
+        )
         return [_job(r) for r in rows]
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from likewise.store.catalogue import AMONG, Catalogue, id_list
 from likewise.store.items import Items
@@ -110,12 +110,9 @@ class JudgementLog:
                 f"{len(lost)} of the judged items are not in this collection (first: "
                 f"{printable(keys[lost[0]])!r}); index them first."
             )
-        with self._catalogue.reading() as db:
-            for sha256 in uploads:
-                if not db.execute("SELECT 1 FROM uploads WHERE sha256 = ?", (sha256,)).fetchone():
-                    raise NotFound(
-                        f"The uploaded picture {sha256[:12]} is not kept; upload it again."
-                    )
+        for sha256 in uploads:
+            if not self._catalogue.row("SELECT 1 FROM uploads WHERE sha256 = ?", (sha256,)):
+                raise NotFound(f"The uploaded picture {sha256[:12]} is not kept; upload it again.")
         return {name: found[key] for name, key in keys.items()}
 
     def undo(
@@ -148,26 +145,34 @@ class JudgementLog:
         *,
         after: int = 0,
         undone: bool = False,
+        upto: int | None = None,
         person: str | None = None,
-        kind: Literal["label", "click", "ordering"] | None = None,
+        source: str | None = None,
+        kind: str | None = None,
     ) -> Iterator[Record]:
         """Records in the order they came, those that count (or all, with ``undone``)."""
+        given = {"person": person, "source": source, "kind": kind}
+        only = {name: value for name, value in given.items() if value is not None}
         with self._catalogue.reading() as db:
             gone = _undone(db)
-            newest = db.execute("SELECT COALESCE(MAX(id), 0) FROM judgements").fetchone()[0]
-        while after < newest:
-            found = self._page(after, newest)
-            if not found:
-                return
+        newest = self.newest() if upto is None else upto
+        while found := self._page(after, newest, only):
             after = found[-1].id
             for record in found:
-                record = Record(record.id, record.judgement, record.id in gone)
-                if (
-                    (undone or not record.undone)
-                    and person in (None, record.judgement.person)
-                    and kind in (None, record.judgement.kind)
-                ):
-                    yield record
+                if undone or record.id not in gone:
+                    yield Record(record.id, record.judgement, record.id in gone)
+
+    def undo_all(
+        self, *, by: str | None = None, of: str | None = None, person: str = "", source: str = ""
+    ) -> list[int]:
+        """Take back all that counts of a person (``by``), of a source (``of``), or of one by the
+        other; gives the numbers of the undos.  ``person`` and ``source`` say who does so.
+        """
+        if by is None and of is None:
+            raise BadInput("Say whose judgements are to be undone: a person, a source, or both.")
+        with self._catalogue.transaction():
+            records = [record.id for record in self.records(person=by, source=of)]
+            return [self.undo(record, person=person, source=source) for record in records]
 
     def chosen(self, query: QueryRef, item: int) -> float:
         """How often an item was chosen (clicked) for a query."""
@@ -300,14 +305,15 @@ class JudgementLog:
             _delete(db, doomed)
         return len(doomed)
 
-    def _page(self, after: int, upto: int) -> list[Record]:
+    def _page(self, after: int, upto: int, only: Mapping[str, str]) -> list[Record]:
+        which = "".join(f"AND j.{name} = ? " for name in only)
         with self._catalogue.reading() as db:
             rows = db.execute(
                 "SELECT j.id, j.kind, query_kind, COALESCE(i.path, query_value), crop, value, "
                 "time, person, source, j.position, line FROM judgements AS j "
                 "LEFT JOIN items AS i ON i.id = j.query_item "
-                "WHERE j.kind <> 'undo' AND j.id > ? AND j.id <= ? ORDER BY j.id LIMIT ?",
-                (after, upto, _CHUNK),
+                f"WHERE j.kind <> 'undo' AND j.id > ? AND j.id <= ? {which}ORDER BY j.id LIMIT ?",
+                (after, upto, *only.values(), _CHUNK),
             ).fetchall()
             items: dict[int, list[str]] = {row[0]: [] for row in rows}
             for judgement, path in db.execute(
@@ -315,7 +321,8 @@ class JudgementLog:
                 "WHERE d.judgement > ? AND d.judgement <= ? ORDER BY d.judgement, d.position",
                 (after, rows[-1][0] if rows else after),
             ):
-                items[judgement].append(as_file(path))
+                if judgement in items:
+                    items[judgement].append(as_file(path))
         return [_record(row, tuple(items[row[0]])) for row in rows]
 
 

@@ -48,30 +48,29 @@ class Looks:
 
     def skip(self, model: int, item: int) -> None:
         """Leave a query out: nobody can tell what is right for it."""
-        with self._catalogue.transaction() as db:
-            db.execute("UPDATE draws SET skipped = 1 WHERE model = ? AND item = ?", (model, item))
+        self._catalogue.write(
+            "UPDATE draws SET skipped = 1 WHERE model = ? AND item = ?", (model, item)
+        )
 
     def newest(self) -> int | None:
         """The newest model that something was drawn for."""
-        with self._catalogue.reading() as db:
-            found = db.execute("SELECT MAX(model) FROM draws").fetchone()[0]
+        found = self._catalogue.row("SELECT MAX(model) FROM draws")[0]
         return None if found is None else int(found)
 
     def since(self, slot: str) -> int:
         """Number of the last activation of a slot (no rollback, not of plain); 0 for none."""
-        with self._catalogue.reading() as db:
-            return int(
-                db.execute(
-                    "SELECT COALESCE(MAX(id), 0) FROM activations "
-                    "WHERE slot = ? AND model IS NOT NULL AND reason <> 'rollback'",
-                    (slot,),
-                ).fetchone()[0]
-            )
+        return int(
+            self._catalogue.row(
+                "SELECT COALESCE(MAX(id), 0) FROM activations "
+                "WHERE slot = ? AND model IS NOT NULL AND reason <> 'rollback'",
+                (slot,),
+            )[0]
+        )
 
     def look(self, slot: str, model: int, size: int, verdict: Mapping[str, Any]) -> None:
         """Write down that evidence of this size was looked at, and what came of it."""
-        with self._catalogue.transaction() as db:
-            db.execute(
+        with self._catalogue.transaction():
+            self._catalogue.write(
                 "INSERT INTO looks (slot, since, model, size, verdict, time) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 (slot, self.since(slot), model, size, json.dumps(verdict), time.time()),
@@ -94,5 +93,4 @@ class Looks:
 
     def forget(self, items: Sequence[int]) -> None:
         """Remove queries that are such items for good."""
-        with self._catalogue.transaction() as db:
-            db.execute(f"DELETE FROM draws WHERE item {AMONG}", (id_list(items),))
+        self._catalogue.write(f"DELETE FROM draws WHERE item {AMONG}", (id_list(items),))

@@ -82,16 +82,14 @@ class Models:
 
     def get(self, model: int) -> Model:
         """The record of one model."""
-        with self._catalogue.reading() as db:
-            row = db.execute("SELECT * FROM models WHERE id = ?", (model,)).fetchone()
+        row = self._catalogue.row("SELECT * FROM models WHERE id = ?", (model,))
         if row is None:
             raise NotFound(f"There is no model {model}; list the models to see which there are.")
         return _model(row)
 
     def all(self) -> list[Model]:
         """Every model, oldest first."""
-        with self._catalogue.reading() as db:
-            return [_model(row) for row in db.execute("SELECT * FROM models ORDER BY id")]
+        return [_model(row) for row in self._catalogue.rows("SELECT * FROM models ORDER BY id")]
 
     def load(self, model: int, *, space: str | None = None) -> tuple[Arrays, Mapping[str, Any]]:
         """Arrays and card, checked; with ``space`` a model of another space is refused."""
@@ -158,17 +156,13 @@ class Models:
             return [Activation(*row) for row in rows]
 
     def _newest(self, slot: str) -> Activation | None:
-        with self._catalogue.reading() as db:
-            row = db.execute(
-                "SELECT * FROM activations WHERE slot = ? ORDER BY id DESC LIMIT 1", (slot,)
-            ).fetchone()
+        row = self._catalogue.row(
+            "SELECT * FROM activations WHERE slot = ? ORDER BY id DESC LIMIT 1", (slot,)
+        )
         return Activation(*row) if row else None
 
     def _activation(self, number: int) -> Activation:
-        with self._catalogue.reading() as db:
-            return Activation(
-                *db.execute("SELECT * FROM activations WHERE id = ?", (number,)).fetchone()
-            )
+        return Activation(*self._catalogue.row("SELECT * FROM activations WHERE id = ?", (number,)))
 
     def _record(
         self, slot: str, model: int | None, previous: int | None, person: str, reason: str

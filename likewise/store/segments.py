@@ -123,8 +123,7 @@ class Segments:
 
     def _dims(self) -> dict[str, int]:
         # Not through the map of all rows, which every batch of an ingest would have to rebuild.
-        with self._catalogue.reading() as db:
-            layouts = db.execute("SELECT DISTINCT layout FROM segments").fetchall()
+        layouts = self._catalogue.rows("SELECT DISTINCT layout FROM segments")
         return {name: place[1] for (text,) in layouts for name, place in json.loads(text).items()}
 
     def _insert(
@@ -141,13 +140,12 @@ class Segments:
         self._catalogue.on_rollback(lambda: remove_file(self.folder / file))
         sha256, size = write_file(self.folder / file, summed(bytes_of(ids, places, rows), sums))
         layout = json.dumps({name: [p.dtype, p.dim, p.offset] for name, p in places.items()})
-        with self._catalogue.transaction() as db:
-            db.execute(
-                "INSERT INTO segments (id, file, sha256, size, layout, contents, made, sums) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (segment, file, sha256, size, layout, ids.astype("<i8").tobytes(), time.time(),
-                 as_bytes(sums)),
-            )  # fmt: skip
+        self._catalogue.write(
+            "INSERT INTO segments (id, file, sha256, size, layout, contents, made, sums) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (segment, file, sha256, size, layout, ids.astype("<i8").tobytes(), time.time(),
+             as_bytes(sums)),
+        )  # fmt: skip
 
     def _delete(self, db: sqlite3.Connection, segment: Segment) -> None:
         """Take a row out, and its file once that is on the disk."""
@@ -318,14 +316,11 @@ class Segments:
         more
             Pictures of segments that were found damaged, but not set aside yet.
         """
-        with self._catalogue.reading() as db:
-            count = more + int(
-                db.execute(
-                    "SELECT COUNT(*) FROM set_aside AS s CROSS JOIN items ON items.content = "
-                    "s.content JOIN contents AS c ON c.id = s.content WHERE items.removed IS NULL "
-                    "AND items.problem = '' AND c.problem = '' AND c.segment IS NULL"
-                ).fetchone()[0]
-            )
+        count = more + self._catalogue.number(
+            "SELECT COUNT(*) FROM set_aside AS s CROSS JOIN items ON items.content = "
+            "s.content JOIN contents AS c ON c.id = s.content WHERE items.removed IS NULL "
+            "AND items.problem = '' AND c.problem = '' AND c.segment IS NULL"
+        )
         if not count:
             return ""
         return (
@@ -364,8 +359,7 @@ class Segments:
 
     def missing(self, block: str) -> IdArray:
         """Readable contents without a vector in a block: what new features still have to do."""
-        with self._catalogue.reading() as db:
-            rows = db.execute("SELECT id FROM contents WHERE problem = '' ORDER BY id").fetchall()
+        rows = self._catalogue.rows("SELECT id FROM contents WHERE problem = '' ORDER BY id")
         return np.setdiff1d(np.array([r[0] for r in rows], dtype=np.int64), self.contents(block))
 
     def read(self, block: str, contents: Any) -> NDArray[np.float32]:

@@ -177,8 +177,7 @@ class Sessions:
 
     def get(self, session: int) -> Session:
         """One session."""
-        with self._catalogue.reading() as db:
-            row = db.execute("SELECT * FROM sessions WHERE id = ?", (session,)).fetchone()
+        row = self._catalogue.row("SELECT * FROM sessions WHERE id = ?", (session,))
         if row is None:
             raise NotFound(
                 f"There is no session {session}; list the sessions to see which there are."
@@ -196,8 +195,7 @@ class Sessions:
 
     def round(self, number: int) -> Round:
         """One round."""
-        with self._catalogue.reading() as db:
-            row = db.execute("SELECT * FROM rounds WHERE id = ?", (number,)).fetchone()
+        row = self._catalogue.row("SELECT * FROM rounds WHERE id = ?", (number,))
         if row is None:
             raise NotFound(f"There is no round {number}.")
         return _round(row)

@@ -16,26 +16,22 @@ class Settings:
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a setting, or the default."""
-        with self._catalogue.reading() as db:
-            row = db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        row = self._catalogue.row("SELECT value FROM settings WHERE name = ?", (name,))
         return default if row is None else json.loads(row[0])
 
     def set(self, name: str, value: Any) -> None:
         """Set a value (anything that JSON knows)."""
-        with self._catalogue.transaction() as db:
-            db.execute(
-                "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) "
-                "DO UPDATE SET value = excluded.value",
-                (name, json.dumps(value)),
-            )
+        self._catalogue.write(
+            "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) "
+            "DO UPDATE SET value = excluded.value",
+            (name, json.dumps(value)),
+        )
 
     def remove(self, name: str) -> None:
         """Forget a setting; harmless where it is not set."""
-        with self._catalogue.transaction() as db:
-            db.execute("DELETE FROM settings WHERE name = ?", (name,))
+        self._catalogue.write("DELETE FROM settings WHERE name = ?", (name,))
 
     def all(self) -> dict[str, Any]:
         """Every setting by name."""
-        with self._catalogue.reading() as db:
-            rows = db.execute("SELECT name, value FROM settings ORDER BY name").fetchall()
+        rows = self._catalogue.rows("SELECT name, value FROM settings ORDER BY name")
         return {name: json.loads(value) for name, value in rows}

@@ -40,10 +40,9 @@ class SpaceFiles:
 
     def get(self, fingerprint: str) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and card of a space, checked."""
-        with self._catalogue.reading() as db:
-            row = db.execute(
-                "SELECT file, sha256, card FROM spaces WHERE fingerprint = ?", (fingerprint,)
-            ).fetchone()
+        row = self._catalogue.row(
+            "SELECT file, sha256, card FROM spaces WHERE fingerprint = ?", (fingerprint,)
+        )
         what = f"space {fingerprint[:12]}"
         if row is None:
             raise NotFound(f"There is no {what} in this collection; index it again.")
@@ -70,6 +69,5 @@ class SpaceFiles:
 
     def sweep(self) -> list[str]:
         """Remove files that no row names."""
-        with self._catalogue.reading() as db:
-            named = {row[0] for row in db.execute("SELECT file FROM spaces")}
+        named = {row[0] for row in self._catalogue.rows("SELECT file FROM spaces")}
         return sweep(self.folder, named)

@@ -20,6 +20,7 @@ from likewise.store.generations import Generations
 from likewise.store.items import Items
 from likewise.store.jobs import Jobs
 from likewise.store.judgement_log import JudgementLog
+from likewise.store.keys import Keys
 from likewise.store.lock import WriterLock
 from likewise.store.looks import Looks
 from likewise.store.maps import Maps
@@ -49,15 +50,15 @@ class Store:
         The log of judgements; answers to offers; query pictures kept by hash.
     models, looks, spaces
         Learned models; the short checks of them; fitted spaces.
-    jobs, sessions, settings
-        Long work; target search; names and values.
+    jobs, sessions, settings, keys
+        Long work; target search; names and values; keys of programs.
     thumbnails, maps, scratch
         Caches: small pictures, the map that shows them all, unfinished work.
     """
 
     def __init__(self, folder: Path, catalogue: Catalogue, lock: WriterLock | None) -> None:
         self.folder, self.catalogue, self._lock = folder, catalogue, lock
-        self.settings = Settings(catalogue)
+        self.settings, self.keys = Settings(catalogue), Keys(catalogue)
         self.words = Words(catalogue)
         self.texts = Texts(catalogue, self.words)
         self.items = Items(catalogue, self.words)
@@ -130,7 +131,7 @@ class Store:
                 part.sweep()
             if any(job.state == "running" for job in self.jobs.all(limit=-1)):
                 self.jobs.interrupted()
-            finish(self)
+            self.finish_forgetting()
 
     def transaction(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """All writes in the block or none; on the disk when it has been left."""
@@ -150,12 +151,15 @@ class Store:
 
     def forget_restatements(self, until: int) -> None:
         """Drop from that log what every engine has."""
-        with self.catalogue.transaction() as db:
-            db.execute("DELETE FROM restated WHERE id <= ?", (until,))
+        self.catalogue.write("DELETE FROM restated WHERE id <= ?", (until,))
 
     def forget(self, items: Iterable[int]) -> Forgotten:
         """Remove items and all that was derived from them, for good."""
         return forget(self, items)
+
+    def finish_forgetting(self, *, rewrite: bool = False) -> bool:
+        """See :func:`likewise.store.forget.finish`."""
+        return finish(self, rewrite=rewrite)
 
     def close(self) -> None:
         """Close every connection and let the next writer in."""

@@ -90,33 +90,30 @@ class Texts:
 
     def all_captions(self, limit: int = 100_000) -> list[tuple[int, str]]:
         """Captions of present items as (item, text), the newest items first."""
-        with self._catalogue.reading() as db:
-            return db.execute(
-                "SELECT t.item, t.text FROM item_texts AS t JOIN items AS i ON i.id = t.item "
-                "WHERE t.kind = 'caption' AND i.removed IS NULL "
-                "ORDER BY t.item DESC, t.text LIMIT ?",
-                (limit,),
-            ).fetchall()
+        return self._catalogue.rows(
+            "SELECT t.item, t.text FROM item_texts AS t JOIN items AS i ON i.id = t.item "
+            "WHERE t.kind = 'caption' AND i.removed IS NULL "
+            "ORDER BY t.item DESC, t.text LIMIT ?",
+            (limit,),
+        )
 
     def metadata(self, item: int) -> dict[str, Any]:
         """Metadata of an item: what the picture carries, overlaid by what sidecars say."""
-        with self._catalogue.reading() as db:
-            row = db.execute(
-                "SELECT json_patch(COALESCE(c.metadata, '{}'), i.metadata) FROM items AS i "
-                "LEFT JOIN contents AS c ON c.id = i.content WHERE i.id = ?",
-                (item,),
-            ).fetchone()
+        row = self._catalogue.row(
+            "SELECT json_patch(COALESCE(c.metadata, '{}'), i.metadata) FROM items AS i "
+            "LEFT JOIN contents AS c ON c.id = i.content WHERE i.id = ?",
+            (item,),
+        )
         return dict(json.loads(row[0])) if row else {}
 
     def all_tags(self, limit: int = 1000) -> list[tuple[str, int]]:
         """Tags in use with the number of present items that carry each, most used first."""
-        with self._catalogue.reading() as db:
-            return db.execute(
-                "SELECT t.text, COUNT(DISTINCT t.item) AS n FROM item_texts AS t "
-                "JOIN items AS i ON i.id = t.item WHERE t.kind = 'tag' AND i.removed IS NULL "
-                "GROUP BY t.text COLLATE NOCASE ORDER BY n DESC, t.text LIMIT ?",
-                (limit,),
-            ).fetchall()
+        return self._catalogue.rows(
+            "SELECT t.text, COUNT(DISTINCT t.item) AS n FROM item_texts AS t "
+            "JOIN items AS i ON i.id = t.item WHERE t.kind = 'tag' AND i.removed IS NULL "
+            "GROUP BY t.text COLLATE NOCASE ORDER BY n DESC, t.text LIMIT ?",
+            (limit,),
+        )
 
     def tagged(self, limit: int) -> dict[str, list[int]]:
         """Present items that carry each of the most used tags."""
@@ -131,12 +128,11 @@ class Texts:
         return found
 
     def _texts(self, item: int, kind: Kind) -> list[Text]:
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                "SELECT text, source, score FROM item_texts WHERE item = ? AND kind = ? "
-                "ORDER BY source = 'auto', source <> 'user', score DESC, text",
-                (item, kind),
-            ).fetchall()
+        rows = self._catalogue.rows(
+            "SELECT text, source, score FROM item_texts WHERE item = ? AND kind = ? "
+            "ORDER BY source = 'auto', source <> 'user', score DESC, text",
+            (item, kind),
+        )
         return [Text(*row) for row in rows]
 
 

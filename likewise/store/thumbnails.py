@@ -12,7 +12,7 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -69,12 +69,21 @@ class Thumbnails:
             return None
         return data if data and data[:2] in _STARTS else None
 
-    def remove(self, sha256: str) -> None:
-        """Remove every size of a content."""
-        key, _ = _key(sha256, "x")
-        self._do(lambda db: db.execute("DELETE FROM pictures WHERE sha256 = ?", (key,)))
-        for path in (self.folder / sha256[:2]).glob(f"{sha256}.*"):
-            remove_file(path)
+    def remove(self, sha256: Iterable[str]) -> None:
+        """Remove every size of contents, at once: what is deleted is overwritten."""
+        keys = [_key(one, "x")[0] for one in sha256]
+
+        def delete(db: sqlite3.Connection) -> None:
+            db.execute("BEGIN IMMEDIATE")
+            with db:
+                db.executemany("DELETE FROM pictures WHERE sha256 = ?", ((key,) for key in keys))
+
+        self._do(delete)
+        for key in keys:
+            folder = self.folder / key.hex()[:2]
+            if folder.is_dir():  # of earlier commits
+                for path in folder.glob(f"{key.hex()}.*"):
+                    remove_file(path)
 
     def sweep(self) -> None:
         """Remove what a writer that died left unfinished."""

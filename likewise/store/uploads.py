@@ -52,8 +52,9 @@ class Uploads:
 
     def all(self) -> list[str]:
         """Hashes of everything kept."""
-        with self._catalogue.reading() as db:
-            return [row[0] for row in db.execute("SELECT sha256 FROM uploads ORDER BY sha256")]
+        return [
+            row[0] for row in self._catalogue.rows("SELECT sha256 FROM uploads ORDER BY sha256")
+        ]
 
     def remove(self, sha256: str) -> None:
         """Remove a picture that no judgement refers to."""
@@ -80,7 +81,7 @@ class Uploads:
         db.execute("DELETE FROM uploads WHERE sha256 = ?", (sha256,))
         if re.fullmatch(r"[0-9a-f]{64}", sha256):
             self._catalogue.after_commit(lambda: remove_file(self.folder / sha256))
-            self._catalogue.after_commit(lambda: self._thumbnails.remove(sha256))
+            self._catalogue.after_commit(lambda: self._thumbnails.remove([sha256]))
 
     def sweep(self) -> list[str]:
         """Remove pictures that have come to their end, and files that no row names."""

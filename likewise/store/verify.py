@@ -161,8 +161,7 @@ def _segments(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
                 f"The checksums of {what} in the catalogue are damaged, not the file; run likewise "
                 "index --retry.",
             )
-    with catalogue.reading() as db:
-        rows = db.execute("SELECT id, segment FROM contents WHERE segment IS NOT NULL").fetchall()
+    rows = catalogue.rows("SELECT id, segment FROM contents WHERE segment IS NOT NULL")
     lost = sum(content not in holding.get(segment, ()) for content, segment in rows)
     if lost:
         yield Finding(

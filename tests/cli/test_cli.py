@@ -246,3 +246,24 @@ def test_simulated_searches(run):
 def test_a_session_that_is_not_there(run):
     assert "session" in run("session", "next", "99", code=2).stderr
     assert "commas" in run("session", "next", "1", "-o", "a,b", code=2).stderr
+
+
+def test_keys_are_made_listed_and_removed(run):
+    made = run("key", "add", "shop", "--scope", "click", "--json").data
+    assert made["key"].startswith("likewise-key-")
+    listed = run("key", "list", "--json").data
+    assert [(k["name"], k["scope"]) for k in listed] == [("shop", "click")]
+    assert made["key"] not in run("key", "list").stdout
+    assert "one of search, click, teach" in run("key", "add", "x", "--scope", "y", code=2).stderr
+    run("key", "remove", "shop")
+    assert run("key", "list", "--json").data == []
+
+
+def test_what_a_person_said_is_listed_and_undone(run):
+    run("mark", "swatch-0001.jpg", "-r", "swatch-0002.jpg", "--person", "ann")
+    run("mark", "swatch-0001.jpg", "-r", "swatch-0003.jpg", "--person", "bob")
+    by = run("judgements", "list", "--by", "ann", "--source", "cli", "--json").data
+    assert [r["judgement"]["person"] for r in by] == ["ann"]
+    assert len(run("judgements", "undo", "--by", "ann", "--json").data["undos"]) == 1
+    counting = [r for r in run("judgements", "list", "--json").data if not r["undone"]]
+    assert [r["judgement"]["person"] for r in counting] == ["bob"]

@@ -91,7 +91,7 @@ def test_a_page_with_a_lost_picture_is_not_kept(collection):
     made = collection.layouts.prepare_map()
     collection.layouts.keep_map(made)
     gone = collection.store.items.get(int(made.ids[3]))
-    collection.store.thumbnails.remove(gone.sha256)
+    collection.store.thumbnails.remove([gone.sha256])
     (collection.folder / gone.file).unlink()
     _, whole = collection.layouts.page(made.pages[0])
     assert not whole

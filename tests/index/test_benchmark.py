@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.engines import main as engines
 from benchmarks.index import main
+from benchmarks.plan import law
+from benchmarks.plan import main as plan
 from benchmarks.scale import main as scale
 from experiments.report import Report
 
@@ -51,3 +53,38 @@ def test_quick_run_of_the_lists() -> None:
         (items, name) for items in (1_000, 4_000) for name in ("all", "folder", "tag")
     }
     assert all("exponent" in row for row in pages if row["items"] == 4_000)
+
+
+def test_the_plan_foretells_what_is_measured_then() -> None:
+    report = Report("plan", quick=True, settings={"compare": 8_000})
+    plan(report)
+    rows = {(row["method"], row.get("items"), row.get("what")): row for row in report.rows}
+    for kind in ("flat", "faiss"):
+        assert {i for m, i, _ in rows if m == f"{kind} predicted"} == {
+            8_000, 40_000, 400_000, 4_000_000,
+        }  # fmt: skip
+        ratio = rows[f"{kind} ratio", 8_000, None]
+        truly = rows[f"{kind} measured", 8_000, None]
+        told = rows[f"{kind} predicted", 8_000, None]
+        assert ratio["disk_mib"] == pytest.approx(truly["disk_mib"] / told["disk_mib"])
+        assert 0.8 < ratio["disk_mib"] < 1.2  # what is not noise at toy size
+        assert truly["recall"] > 0.9
+
+
+@pytest.mark.parametrize("linear", [True, False])
+def test_a_law_goes_through_its_points(linear: bool) -> None:
+    def truth(n: int, d: int) -> float:
+        return 7 + 3 * n * d if linear else 3 * n**1.5 * d**0.5
+
+    at = (10, 8), (1_000, 8), (10, 4)
+    found = law(at, [truth(*one) for one in at], linear)
+    assert found(5_000, 8) == pytest.approx(truth(5_000, 8))
+    assert found(2_000, 2) == pytest.approx(truth(2_000, 2))
+
+
+def test_quick_run_of_forgetting() -> None:
+    report = Report("scale", quick=True, settings={"forget": True, "items": 1_000})
+    scale(report)
+    (row,) = report.rows
+    assert row["gone"] == 10
+    assert row["seconds"] > 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
 
+from likewise.layout import map as layout_map
 from likewise.layout.map import collection_map
 from likewise.layout.sorted_grid import sorted_grid
 from likewise.types import BadInput
@@ -64,6 +67,38 @@ def test_a_map_keeps_neighbours_better_than_two_axes():
     assert trustworthiness(x, place) > trustworthiness(x, u[:, :2] * s[:2])
     assert place.min() >= 0
     assert place.max() <= 1
+
+
+def test_a_map_of_many_reads_a_file_in_pieces_and_finds_landmarks_in_a_sample(
+    tmp_path, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 6, 20_000)
+    centres = 4 * rng.normal(size=(6, 256))
+    x = np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.float32, (20_000, 256))
+    x[:] = centres[kind] + rng.normal(size=x.shape)
+    monkeypatch.setattr(layout_map, "CHUNK", 512)
+    monkeypatch.setattr(layout_map, "SAMPLE", 1_000)
+    asked = []
+    kmeans = layout_map.kmeans
+
+    def counted(points, *args, **settings):
+        asked.append(len(points))
+        return kmeans(points, *args, **settings)
+
+    monkeypatch.setattr(layout_map, "kmeans", counted)
+    collection_map(x[:2_000], landmarks=60)  # so that what is imported then does not count
+    tracemalloc.start()
+    place = collection_map(x, weights=np.ones(256, np.float32), landmarks=60)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert asked == [1_000, 1_000]
+    assert peak < x.nbytes  # 20 MB; a copy of all of it would be more
+    middle = np.array([place[kind == k].mean(axis=0) for k in range(6)])
+    nearest = ((place[:, None] - middle) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest == kind).mean() > 0.99
+    double = collection_map(x[:500], weights=np.full(256, 2.0), landmarks=60)
+    assert np.allclose(double, collection_map(2 * x[:500], landmarks=60), atol=1e-4)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

@@ -45,6 +45,30 @@ def test_every_kind_round_trips(log: Store) -> None:
     assert [r.judgement for r in log.judgements.records(kind="ordering")] == said[4:]
 
 
+def test_all_of_a_person_or_source_is_listed_and_undone(log: Store) -> None:
+    a, b, c, d = log.judgements.add(
+        [
+            label(person="ann", source="web"),
+            label(person="ann", source="shop"),
+            label(person="bob", source="shop"),
+            label(person="cleo", source="cli"),
+        ]
+    )
+    listed = log.judgements.records
+    assert [r.id for r in listed(person="ann", source="shop")] == [b]
+    assert [r.id for r in listed(source="shop", upto=b)] == [b]
+    with pytest.raises(BadInput, match="whose judgements"):
+        log.judgements.undo_all()
+    (undo,) = log.judgements.undo_all(by="ann", of="shop", person="dan", source="cli")
+    assert [r.id for r in listed()] == [a, c, d]
+    assert len(log.judgements.undo_all(of="shop")) == 1  # what was undone before stays so
+    assert len(log.judgements.undo_all(by="ann")) == 1
+    assert log.judgements.undo_all(by="nobody") == []
+    assert [r.id for r in listed()] == [d]
+    log.judgements.undo(undo)  # an undo is a record: it can be taken back too
+    assert [r.id for r in listed()] == [b, d]
+
+
 def test_a_time_of_zero_means_now(log: Store) -> None:
     log.judgements.add([label(time=0.0)])
     assert next(iter(log.judgements)).time > 1e9

@@ -114,7 +114,7 @@ def test_thumbnails(store: Store) -> None:
     assert store.thumbnails.get(key, "m") is None
     store.thumbnails.put(key, "m", JPEG)
     assert store.thumbnails.get(key, "m") == JPEG
-    store.thumbnails.remove(key)
+    store.thumbnails.remove([key])
     assert store.thumbnails.get(key, "s") is None
     with pytest.raises(BadInput, match="JPEG or WebP"):
         store.thumbnails.put(key, "s", b"<html>")
@@ -141,7 +141,7 @@ def test_a_damaged_file_of_a_cache_counts_as_absent(store: Store) -> None:
     (store.thumbnails.folder / "ab").mkdir()
     (store.thumbnails.folder / "ab" / f"{key}.s").write_bytes(JPEG)  # as earlier versions wrote it
     assert store.thumbnails.get(key, "s") == JPEG
-    store.thumbnails.remove(key)
+    store.thumbnails.remove([key])
     assert store.thumbnails.get(key, "s") is None
 
 
@@ -152,7 +152,7 @@ def test_many_thumbnails_are_few_files(store: Store) -> None:
     assert [path.name for path in store.thumbnails.folder.iterdir()] == ["pictures.sqlite"]
     with Store.open(store.folder) as reader:
         assert reader.thumbnails.get(keys[7], "small") == JPEG + keys[7].encode()
-        store.thumbnails.remove(keys[7])
+        store.thumbnails.remove([keys[7]])
         assert reader.thumbnails.get(keys[7], "small") is None
     assert keys[7].encode() not in store.thumbnails.pack.read_bytes(), "no byte of it stays"
 

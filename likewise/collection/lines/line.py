@@ -17,7 +17,7 @@ from likewise.collection.lines.parts import NONE, Part, places, stacked
 from likewise.collection.lines.view import View as View
 from likewise.collection.options import Query, Result
 from likewise.collection.query_pictures import QueryPictures
-from likewise.store import Check, Generation, Store
+from likewise.store import THINNED, Check, Generation, Store
 from likewise.types import (
     BadInput,
     DataProblem,
@@ -320,6 +320,10 @@ class Line(ABC):
             degraded = (
                 f"Index generation {found.number} is being compared with its checksums; answers "
                 "are exact meanwhile."
+            )
+        elif THINNED in found.settings:
+            degraded = (
+                "Pictures were forgotten; answers come from an exact scan until the next index."
             )
         if not trouble:
             try:

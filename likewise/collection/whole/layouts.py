@@ -106,7 +106,7 @@ class Layouts:
         if known:
             from likewise.layout.sorted_grid import sorted_grid  # heavy: not while searching
 
-            grid = sorted_grid(_seen(view, view.rows(known)), columns=wide)
+            grid = sorted_grid(view.rows(known) * _scale(view), columns=wide)
             rows = [[known[at] if at >= 0 else None for at in row] for row in grid.tolist()]
         rest: list[int | None] = [i for i in wanted if not view.holds(i)]
         for start in range(0, len(rest), wide):
@@ -140,7 +140,7 @@ class Layouts:
         from likewise.layout.mosaic import mosaic
         from likewise.layout.naming import island_names
 
-        laid = mosaic(collection_map(_seen(view, codes), seed=seed))
+        laid = mosaic(collection_map(codes, weights=_scale(view), seed=seed))
         ordered = ids[laid.order]
         tagged = self._store.texts.tagged(NAMED)
         rows = {tag: np.flatnonzero(np.isin(ordered, items)) for tag, items in tagged.items()}
@@ -228,10 +228,10 @@ def _square(data: bytes) -> Image.Image:
         return ImageOps.fit(opened.convert("RGB"), (TILE, TILE), Image.Resampling.BILINEAR)
 
 
-def _seen(view: View, codes: FloatArray) -> FloatArray:
-    """Vectors whose distances are those of plain similarity."""
-    out: FloatArray = codes * np.sqrt(view.plain.w0).astype(np.float32)
-    return out
+def _scale(view: View) -> FloatArray:
+    """Codes times this have the distances of plain similarity."""
+    scale: FloatArray = np.sqrt(view.plain.w0).astype(np.float32)
+    return scale
 
 
 def _name(view: View) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, HTTPException, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from likewise.collection import Record, as_key
@@ -23,7 +23,8 @@ from likewise.server.schemas import (
     item_out,
     shown_query,
 )
-from likewise.server.served import Here, Key
+from likewise.server.scopes import lacking
+from likewise.server.served import Here, Key, Source
 from likewise.types import BadInput
 
 Place = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -48,12 +49,17 @@ class JudgementIn(Strict):
 
 
 @router.post("/judgements", response_model=Made, status_code=201)
-def judge(asked: JudgementIn, here: Here, key: Key = None) -> dict[str, Any]:
+def judge(
+    asked: JudgementIn, here: Here, request: Request, source: Source, key: Key = None
+) -> dict[str, Any]:
     """Write judgements down; they are on the disk when this answers."""
+    program, wanted = request.scope.get("key"), "click" if asked.kind == "click" else "teach"
+    if program is not None and not program.may(wanted):
+        raise HTTPException(403, lacking(program, wanted))
     collection, query = here.collection, asked.query.query(here.collection)
     if len(set(asked.items)) != len(asked.items):
         raise BadInput("Name each item once.")
-    said: dict[str, Any] = {"person": asked.person.strip(), "source": "web"}
+    said: dict[str, Any] = {"person": asked.person.strip(), "source": source}
     if asked.kind == "ordering":
         records = [collection.order(query, asked.items, key=key, **said)]
     elif asked.kind == "click":
@@ -88,14 +94,32 @@ class UndoIn(Strict):
 def undo(
     record: Annotated[int, Path(ge=1, le=BIGGEST)],
     here: Here,
+    source: Source,
     asked: UndoIn | None = None,
     key: Key = None,
 ) -> dict[str, Any]:
     """Take a judgement back; undoing the undo brings it back again."""
     person = asked.person.strip() if asked else ""
-    number = here.collection.log.undo(record, person=person, source="web", key=key)
+    number = here.collection.log.undo(record, person=person, source=source, key=key)
     here.hub.publish("judgements", {"records": [number]})
     return {"record": record, "undo": number}
+
+
+class UndoAllIn(UndoIn):
+    """Whose judgements are taken back: a person's, a source's, or those of one by the other."""
+
+    by: Line | None = None
+    of: Line | None = None
+
+
+@router.post("/judgements/undo", response_model=Made)
+def undo_all(asked: UndoAllIn, here: Here, source: Source) -> dict[str, Any]:
+    """Take back all that counts of a person or source; gives the numbers of the undos."""
+    records = here.collection.log.undo_all(
+        by=asked.by, of=asked.of, person=asked.person.strip(), source=source
+    )
+    here.hub.publish("judgements", {"records": records})
+    return {"records": records}
 
 
 class ReplyIn(Strict):
@@ -153,6 +177,8 @@ def judgements(
     cursor: Annotated[int, Query(ge=0, le=BIGGEST, description="records before this one")] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     undone: bool = False,
+    by: Annotated[str | None, Query(max_length=200, description="of this person only")] = None,
+    source: Annotated[str | None, Query(max_length=200, description="from here only")] = None,
 ) -> dict[str, Any]:
     """The log of judgements, newest first."""
     log = here.collection.log
@@ -161,12 +187,8 @@ def judgements(
     found: list[Record] = []
     while top > 1 and len(found) <= limit:
         low = max(0, top - 1 - WINDOW)
-        window = []
-        for record in log.records(after=low, undone=undone):
-            if record.id >= top:
-                break
-            window.append(record)
-        found += reversed(window)
+        window = log.records(after=low, upto=top - 1, undone=undone, person=by, source=source)
+        found += reversed(list(window))
         top = low + 1
     shown = found[:limit]
     more = len(found) > limit

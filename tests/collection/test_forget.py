@@ -1,0 +1,90 @@
+"""Forgetting in a collection: gone at once from every file, and exact answers until a build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from likewise.collection import Collection
+from likewise.store import forget as forgetting
+from likewise.store import verify
+from tests.collection.plain_store import make
+from tests.store.test_forget import traces
+
+GONE = [17, 33, 40]
+
+
+@pytest.fixture(params=["flat", "faiss"])
+def served(request: pytest.FixtureRequest, tmp_path: Path) -> Collection:
+    collection = make(tmp_path / "pictures", 0)
+    collection.store.settings.set("engine", request.param)
+    collection.close()
+    return make(tmp_path / "pictures", 60)
+
+
+def test_what_is_forgotten_is_in_no_file_and_the_rest_answers_exactly(served: Collection) -> None:
+    view = served.look.view()
+    rows = np.asarray(view.rows(GONE), np.float32)
+    paths = [served.item(item).path for item in GONE]
+    needles = [row.tobytes() for row in rows] + paths
+    assert {needle for _, needle in traces(served.data, needles)} == set(needles)
+    expected = [r.item for r in served.search([5], k=60).results if r.item not in GONE]
+    number, kind = view.generation, served.store.generations.current().kind  # type: ignore[union-attr]
+    del view
+
+    assert served.forget(GONE).complete
+    assert traces(served.data, needles) == []
+    answer = served.search([5], k=60)
+    assert [r.item for r in answer.results] == expected
+    thinned = served.look.view()
+    assert thinned.generation > number  # not withdrawn: nothing is encoded anew
+    assert thinned.old is not None
+    assert thinned.fresh is None
+    assert ("exact scan" in answer.degraded) == (kind == "faiss")
+    assert len(served.store.generations.all()) == 1
+
+    built = served.build()
+    assert (built > thinned.generation) == (kind == "faiss")
+    again = served.search([5], k=60)
+    assert [r.item for r in again.results] == expected
+    assert not again.degraded
+    assert served.store.generations.current().kind == kind  # type: ignore[union-attr]
+    assert verify(served.data) == []
+
+
+def test_a_large_catalogue_is_rewritten_by_the_next_build(
+    served: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needle = served.item(17).path
+    monkeypatch.setattr(forgetting, "SMALL", 0)
+    rewritten = []
+    scrub = served.store.catalogue.scrub
+
+    def counted(*, rewrite: bool) -> bool:
+        rewritten.append(rewrite)
+        return scrub(rewrite=rewrite)
+
+    monkeypatch.setattr(served.store.catalogue, "scrub", counted)
+    assert not served.forget([17]).complete
+    assert rewritten == [False]
+    served.build()
+    assert rewritten == [False, True]
+    served.build()
+    assert rewritten == [False, True]
+    assert traces(served.data, [needle]) == []
+
+
+def test_a_damaged_index_is_withdrawn_not_copied(served: Collection) -> None:
+    made = served.store.generations.current()
+    assert made is not None
+    path = made.folder / "codes.npy"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    served.close()
+    with Collection.open(served.folder, write=True) as again:
+        again.forget([17])
+        assert again.store.generations.current() is None
+        assert "No index" in again.search([5]).degraded
