@@ -85,9 +85,6 @@ class WordTableSettings:
 
     n: int | None = setting(3, "Counts are truncated here; none tries all.", 1)
     bins: int = setting(6, "Bins of document frequency that share a table.", 1)
-    sharing: Literal["bins", "words"] = setting(
-        "bins", "bins: words of a bin have one table, times idf^2; words: each departs from it."
-    )
     C: float | None = setting(1.0, "Price of all broken preferences; none tries a few.", SMALL)
     lam: float = setting(4.0, "Length of the prior: how far it spreads scores, in margins.", 0)
     power: float = setting(0.5, "Of the counts in the prior: .5 is the root, 0 is binary idf.", 0)

@@ -21,14 +21,13 @@ from likewise.learners.own_settings import TopPrecisionSettings
 from likewise.learners.plain import Plain
 from likewise.learners.relevance import Task, is_labels, make_task, prepare
 from likewise.learners.settings import check_learner
-from likewise.solvers.top_precision import Dual, mean_top_precision, score_blocks, solve
+from likewise.solvers.top_precision import mean_top_precision, score_blocks, solve
 from likewise.solvers.top_precision_fast import descend
 from likewise.spaces import Blocks
 from likewise.types import (
     BadInput,
     FitReport,
     FloatArray,
-    Index,
     Surrogate,
     as_matrix,
     as_vector,
@@ -166,7 +165,6 @@ class TopPrecisionLearner(BaseEstimator):
     ----------
     similarity_ : TopPrecision
     report_ : FitReport
-    dual_ : the exact solver's state, for ``fit(..., dual=...)`` to go on from (else None)
     """
 
     def __init__(
@@ -199,8 +197,6 @@ class TopPrecisionLearner(BaseEstimator):
         *,
         query_labels: Any = None,
         validation: tuple[Any, Any] | None = None,
-        index: Index | None = None,
-        dual: Dual | None = None,
     ) -> TopPrecisionLearner:
         """Learn from items and what is relevant to what.
 
@@ -219,10 +215,6 @@ class TopPrecisionLearner(BaseEstimator):
         validation
             ``(queries, relevance or labels)`` that choose the settings instead of a held-out
             share.
-        index
-            Finds top irrelevant items for the exact solver; ids are rows of ``X``.
-        dual
-            ``dual_`` of an earlier exact fit on the same data.
         """
         started = time.perf_counter()
         check_learner(self, TopPrecisionSettings)
@@ -230,7 +222,6 @@ class TopPrecisionLearner(BaseEstimator):
         space, w0, task = prepare(
             X, preferences, queries, query_labels, self.plain, self.max_queries, rng
         )
-        self.dual_: Dual | None = None
         if not len(task):
             self._fall_back(space, w0, task, started, NOTHING)
             return self
@@ -246,7 +237,7 @@ class TopPrecisionLearner(BaseEstimator):
             return self
         model, rank, measures = chosen
         if validation is None and len(held):
-            model = self._fit_one(task, None, w0, model.settings, model.epochs, index, dual)
+            model = self._fit_one(task, None, w0, model.settings, model.epochs)
         self._finish(space, model, rank, task, measures, started)
         return self
 
@@ -268,7 +259,7 @@ class TopPrecisionLearner(BaseEstimator):
         value, first = -1.0, plain
         for lam, cost in product(_several(self.lam), _several(self.C)):
             settings = {"C": float(cost), "lam": float(lam)}
-            model = self._fit_one(train, held, w0, settings, None, None, None)
+            model = self._fit_one(train, held, w0, settings, None)
             for rank in _several(self.rank):
                 cut = model.cut(rank)
                 now = _measure(held, cut) if len(held) else 0.0
@@ -288,19 +279,15 @@ class TopPrecisionLearner(BaseEstimator):
         w0: FloatArray,
         settings: dict[str, Any],
         epochs: int | None,
-        index: Index | None,
-        dual: Dual | None,
     ) -> _Model:
         prior = settings["lam"] * w0
         matrix = prior if self.diagonal else np.diag(prior)
         data = (task.queries, task.items, task.relevance)
         if self.solver_ == "exact":
-            find = task.finder(index) if index is not None else None
             fit = solve(
                 *data, cost=settings["C"], prior=matrix, diagonal=self.diagonal,
-                tolerance=self.tol, seed=self.seed, find=find, dual=dual,
+                tolerance=self.tol, seed=self.seed,
             )  # fmt: skip
-            self.dual_ = fit.dual
             return _Model(fit.weights, prior, settings, fit.objective, fit.relative_gap, None)
         judged = (held.queries, held.items, held.pairs) if held is not None and len(held) else None
         fast = descend(

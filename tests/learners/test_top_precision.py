@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from likewise.index.flat import FlatIndex
 from likewise.learners.plain import Plain
 from likewise.learners.relevance import make_task
 from likewise.learners.top_precision import (
@@ -233,26 +232,6 @@ def test_a_diagonal_model_is_a_weight_a_dimension(solver):
     assert learner.similarity_.weights.shape == (10,)
     w = learner.similarity_.weights
     assert w[:4].min() > np.abs(w[4:]).max()
-
-
-def test_an_index_may_find_the_top_irrelevant_items():
-    x, labels = labelled()
-    index = FlatIndex.build(x.astype(np.float32))
-    options = {"solver": "exact", "tol": 1e-5, "held_out": 0.0}
-    without = TopPrecisionLearner(**options).fit(x, labels)
-    through = TopPrecisionLearner(**options).fit(x, labels, index=index)
-    assert through.report_.gap <= 1e-5
-    assert through.report_.objective == pytest.approx(without.report_.objective, rel=1e-4)
-
-
-def test_an_exact_fit_goes_on_where_another_stopped():
-    x, labels = labelled()
-    coarse = TopPrecisionLearner(solver="exact", tol=1e-1, held_out=0.0).fit(x, labels)
-    fine = TopPrecisionLearner(solver="exact", tol=1e-4, held_out=0.0)
-    fine.fit(x, labels, dual=coarse.dual_)
-    assert fine.dual_.rounds > coarse.dual_.rounds
-    assert fine.report_.objective <= coarse.report_.objective
-    assert fine.report_.gap <= 1e-4
 
 
 def test_it_runs_in_a_grid_search():
