@@ -50,7 +50,7 @@ class Oasis(BaseEstimator):
         space, w0, task = prepare(X, y, queries, query_labels, self.plain, self.max_queries, rng)
         drawn = triplets(task, self.steps if len(task) else 0, rng)
         fit = oasis(task.queries, task.items, drawn, cost=self.C, prior=np.diag(w0))
-        self.similarity_ = TopPrecision(space, fit.weights, None, "oasis")
+        self.similarity_ = TopPrecision(space, fit.weights, "oasis")
         self.report_ = FitReport(
             method="OASIS",
             preferences=len(drawn[0]),

@@ -72,7 +72,7 @@ class BilinearRankSvm(BaseEstimator):
             tolerance=self.tolerance, passes=self.passes, seed=self.seed,
         )  # fmt: skip
         weights = fit.weights if len(task) else w0
-        self.similarity_ = TopPrecision(space, weights, None, "rank-svm")
+        self.similarity_ = TopPrecision(space, weights, "rank-svm")
         self.report_ = FitReport(
             method="ranking SVM (diagonal)" if self.diagonal else "ranking SVM",
             preferences=len(drawn[0]),
