@@ -128,8 +128,8 @@ def measure_person(report: Report, person: Person, space: str) -> None:
                 for method, vectors in learned(task, lesson, report, own):
                     found.setdefault(method, []).append(measured(task, vectors))
                 if "served" in wanted(report):
-                    values = served(person, lesson, mistakes, own, base)
-                    found.setdefault("served", []).append(values)
+                    checked = served(person, lesson, mistakes, own, base)
+                    found.setdefault("served", []).append(checked)
             for method, values in found.items():
                 tell(report, {**about, "marks": count, "mistakes": mistakes}, method, values, base)
 
@@ -188,8 +188,8 @@ def served(person: Person, lesson: Lesson, mistakes: float, seed: int, base: Mea
     rows = rng.choice(others, min(CHECKED, len(others)), replace=False)
     changes, asked, spent = [], 0, 0
     for row in [] if isinstance(model, Plain) else rows.tolist():
-        scores = task.items @ np.stack([model.surrogate(task.items[row]).vector,
-                                        task.items[row] * task.plain.w0]).T  # fmt: skip
+        own = task.items[row]
+        scores = task.items @ np.stack([model.surrogates(own[None])[0], own * task.plain.w0]).T
         scores[row] = -np.inf
         new, old = np.argsort(-scores, axis=0, kind="stable")[:k].T.tolist()
         drawn = draw(new, old, rng)

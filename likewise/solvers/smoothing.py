@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise.solvers.checks import Ints
-from likewise.solvers.kmeans import kmeans
 
 Floats = NDArray[np.floating[Any]]
 
@@ -116,6 +115,8 @@ def nearest_in_cells(x: Any, w0: ArrayLike, k: int = K, *, size: int = CELL, see
     those of the `PROBES` cells nearest to the centre of its own.  ``x`` may be a file; memory
     does not grow with its rows but for the answer.
     """
+    from likewise.solvers.kmeans import kmeans  # heavy, and spaces know of smoothing
+
     root = np.sqrt(np.asarray(w0, dtype=np.float64)).astype(np.float32)
 
     def unit(rows: Any) -> Any:
