@@ -108,9 +108,6 @@ def search(report: Report, x: Any) -> None:
     models = {
         "plain": Plain(space),
         "full": TopPrecision(space, rng.normal(size=(DIM, DIM))),
-        "low rank": TopPrecision(
-            space, np.ones(DIM), (rng.normal(size=(DIM, 8)), rng.normal(size=(DIM, 8)))
-        ),
     }
     asked = codes[:200]
     plain = 0.0

@@ -12,15 +12,18 @@ the 10,000 at random).
 ``space``: ``codes`` are the vectors of pictures, ``phi`` those smoothed by their neighbours.
 ``method``: ``plain``; ``scatter-no-marks`` (the matrix that neighbours alone give: what the
 collection knew before); ``oasis`` (C with the benefit of hindsight); ``before`` (the learner of
-commit 93a8f1c); ``ours`` and ``ours-local`` (without and with the local part).  Measures are means
-over the seeds; ``p_value`` is a randomisation test of MAP against plain.  ``--forms`` adds the
-other forms of similarity.
+commit 93a8f1c); ``ours`` and ``ours-local`` (without and with the local part); ``served`` (the form
+that the product chooses, once the short check of up to 100 other pictures has let it pass, and
+plain where not; answers have as many mistakes as marks).  Measures are means over the seeds;
+``p_value`` is a randomisation test of MAP against plain; ``passed`` is the share of seeds that the
+check let pass and ``asked`` the answers that it took.  ``--methods`` names some of these,
+``--forms`` adds the other forms of similarity.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +42,7 @@ from experiments.score_ranking import rank
 from experiments.sets import load_corel5k, load_flickr8k
 from likewise.collection.lines.defaults import SPECS, WEIGHTS
 from likewise.evaluation import measure, randomisation_test
+from likewise.evaluation.guard import depth, draw, judge
 from likewise.learners import Plain
 from likewise.learners.bilinear_learner import BilinearLearner
 from likewise.learners.teachings import alike_unmarked
@@ -59,6 +63,9 @@ SEEDS = 4
 ASKED = 500
 """Fresh queries of CIFAR-10."""
 CLUSTERS = 20
+CHECKED = 100
+"""Pictures that the check asks about, at most."""
+METHODS = ("oasis", "before", "ours", "ours-local", "served")
 OLD_FORMS = ("directions", "global", "global+local", "diagonal", "diagonal+local")
 """Forms of the learner before that have no place any more."""
 
@@ -116,9 +123,13 @@ def measure_person(report: Report, person: Person, space: str) -> None:
         for count in (100, 600) if report.quick else report.settings.get("marks") or MARKS:
             found: dict[str, list[Measures]] = {}
             for seed in range(1 if report.quick else report.settings.get("seeds") or SEEDS):
-                lesson = teach(person, count // PER_QUERY, mistakes, report.seed + seed)
-                for method, vectors in learned(task, lesson, report, report.seed + seed):
+                own = report.seed + seed
+                lesson = teach(person, count // PER_QUERY, mistakes, own)
+                for method, vectors in learned(task, lesson, report, own):
                     found.setdefault(method, []).append(measured(task, vectors))
+                if "served" in wanted(report):
+                    checked = served(person, lesson, mistakes, own, base)
+                    found.setdefault("served", []).append(checked)
             for method, values in found.items():
                 tell(report, {**about, "marks": count, "mistakes": mistakes}, method, values, base)
 
@@ -146,14 +157,16 @@ def learned(
         found: FloatArray = plain if isinstance(model, Plain) else model.surrogates(task.queries)
         return found
 
-    if len(pairs):
+    if len(pairs) and "oasis" in wanted(report):
         # C with the benefit of hindsight: the best of 1e-4, 3e-4, 1e-3 and 3e-3 on Corel5k.
         steps = min(10 * len(pairs), 30_000)
         rival = Oasis(task.plain, C=1e-4, steps=steps, max_queries=10_000, seed=seed)
         yield "oasis", task.queries @ rival.fit(task.items, pairs).similarity_.matrix
-    yield "before", served(BeforeLearner(task.plain, seed=seed))
+    if "before" in wanted(report):
+        yield "before", served(BeforeLearner(task.plain, seed=seed))
     for name, form in {"ours": "groups", "ours-local": "groups+local"}.items():
-        yield name, served(BilinearLearner(task.plain, extension=form, seed=seed), marks=marks)
+        if name in wanted(report):
+            yield name, served(BilinearLearner(task.plain, extension=form, seed=seed), marks=marks)
     if report.settings.get("forms"):
         tastes = BilinearLearner(task.plain, extension="groups+tastes", seed=seed)
         yield "ours-tastes", served(tastes, marks=marks)
@@ -163,6 +176,41 @@ def learned(
         vectors = served(chosen, marks=marks)
         report.say(f"  chosen: {chosen.report_.method} {dict(chosen.report_.held_out)}")
         yield "auto", vectors
+
+
+def served(person: Person, lesson: Lesson, mistakes: float, seed: int, base: Measures) -> Measures:
+    """What fresh queries get once the short check has had its say."""
+    task, rng = person.task, np.random.default_rng([seed, 1])
+    learner = BilinearLearner(task.plain, seed=seed)
+    learner.fit(task.items, lesson.preferences, marks=lesson.marks(len(task.items)))
+    model, k = learner.similarity_, depth(len(task.items))
+    others = np.setdiff1d(np.arange(len(task.items)), lesson.rows)
+    rows = rng.choice(others, min(CHECKED, len(others)), replace=False)
+    changes, asked, spent = [], 0, 0
+    for row in [] if isinstance(model, Plain) else rows.tolist():
+        own = task.items[row]
+        scores = task.items @ np.stack([model.surrogates(own[None])[0], own * task.plain.w0]).T
+        scores[row] = -np.inf
+        new, old = np.argsort(-scores, axis=0, kind="stable")[:k].T.tolist()
+        drawn = draw(new, old, rng)
+        items = np.array(drawn.items, dtype=np.int64)
+        right = person.same(np.array([row]), items[None])[0] ^ (rng.random(len(items)) < mistakes)
+        changes.append(drawn.change(dict(zip(drawn.items, right.tolist()))))
+        asked += len(items)
+        verdict = judge(*zip(*changes), pictures=len(task.items), spent=spent, k=k)
+        spent = max(spent, verdict.size)
+        if verdict.passed:
+            found = measured(task, model.surrogates(task.queries))
+            break
+    else:
+        found = base
+    told = {"passed": float(found is not base), "asked": float(asked)}
+    return found | {name: np.full(len(base["map"]), value) for name, value in told.items()}
+
+
+def wanted(report: Report) -> Sequence[str]:
+    """Methods that are to be run."""
+    return report.settings.get("methods") or METHODS
 
 
 def unmarked(task: Task) -> FloatArray:
@@ -183,7 +231,7 @@ def measured(task: Task, surrogates: FloatArray) -> Measures:
 def tell(
     report: Report, about: dict[str, Any], method: str, values: list[Measures], base: Measures
 ) -> None:
-    mean = {name: np.mean([v[name] for v in values], axis=0) for name in base}
+    mean = {name: np.mean([v[name] for v in values], axis=0) for name in values[0]}
     draws = 2000 if report.quick else 100_000
     test = randomisation_test(mean["map"], base["map"], draws=draws, seed=report.seed)
     report.row(
@@ -204,10 +252,10 @@ def persons(report: Report) -> Iterator[Person]:
         assert task.labels is not None
         yield _by_label("corel5k", "class", task, None, task.labels)
         return
-    wanted = report.settings.get("data") or [data for data, _ in PERSONS]
+    sets = report.settings.get("data") or [data for data, _ in PERSONS]
     intents = report.settings.get("intent") or [intent for _, intent in PERSONS]
     for data, intent in PERSONS:
-        if data not in wanted or intent not in intents:
+        if data not in sets or intent not in intents:
             continue
         if data == "corel5k":
             corel, task = load_corel5k(), photo_task("corel5k", report)
@@ -283,6 +331,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--marks", nargs="+", type=int, help="numbers of marks (default: all)")
     parser.add_argument("--mistakes", nargs="+", type=float, help="shares (default: 0 and .05)")
     parser.add_argument("--seeds", type=int, help=f"of the taught queries (default: {SEEDS})")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, help="some rows (default: all)")
     parser.add_argument("--forms", action="store_true", help="rows of the other forms too")
 
 

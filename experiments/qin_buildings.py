@@ -26,6 +26,7 @@ from scipy import sparse
 from experiments.building_words import DISTRACTORS, assigned, strips, toy
 from experiments.mining import mine
 from experiments.report import Report, run
+from experiments.rivals.own_words import OwnWordsLearner
 from experiments.rivals.word_weights import (
     NegativeEvidence,
     Whitened,
@@ -195,7 +196,8 @@ def learn(
     seed: int,
     sharing: str = "bins",
 ) -> WordTable:
-    learner = WordTableLearner(WordTable.binary_idf(space), n=n, C=C, seed=seed, sharing=sharing)
+    kind = WordTableLearner if sharing == "bins" else OwnWordsLearner
+    learner = kind(WordTable.binary_idf(space), n=n, C=C, seed=seed)
     learned: WordTable = learner.fit(*taught).similarity_
     return learned
 

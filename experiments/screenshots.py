@@ -278,7 +278,7 @@ def again(page: Any, served: Served, at: dict[str, int]) -> None:
 
 def teach(page: Any, served: Served, judged: int = 6) -> None:
     """Teach, some candidates judged."""
-    page.goto(f"{served.base}/teach")
+    page.goto(f"{served.base}/teach?item={served.api('/teach/next')['reference']['item']}")
     page.wait_for_selector(".upcoming img")
     for number in range(judged):
         page.keyboard.press("r" if number % 3 == 0 else "n")

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from experiments.rivals.passive_aggressive import oasis
+from experiments.rivals.triplets import triplets
 from likewise.learners.plain import Plain
 from likewise.learners.relevance import prepare
 from likewise.learners.top_precision import TopPrecision
@@ -47,9 +48,9 @@ class Oasis(BaseEstimator):
             raise BadInput("C must be above 0 and steps at least 0.")
         rng = np.random.default_rng(self.seed)
         space, w0, task = prepare(X, y, queries, query_labels, self.plain, self.max_queries, rng)
-        drawn = task.triplets(self.steps if len(task) else 0, rng)
+        drawn = triplets(task, self.steps if len(task) else 0, rng)
         fit = oasis(task.queries, task.items, drawn, cost=self.C, prior=np.diag(w0))
-        self.similarity_ = TopPrecision(space, fit.weights, None, "oasis")
+        self.similarity_ = TopPrecision(space, fit.weights, "oasis")
         self.report_ = FitReport(
             method="OASIS",
             preferences=len(drawn[0]),

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from experiments.rivals.passive_aggressive import rank_svm
+from experiments.rivals.triplets import triplets
 from likewise.learners.plain import Plain
 from likewise.learners.relevance import prepare
 from likewise.learners.top_precision import TopPrecision
@@ -63,7 +64,7 @@ class BilinearRankSvm(BaseEstimator):
             raise BadInput("C must be above 0 and lam at least 0.")
         rng = np.random.default_rng(self.seed)
         space, w0, task = prepare(X, y, queries, query_labels, self.plain, self.max_queries, rng)
-        drawn = task.triplets(self.triplets if len(task) else 0, rng)
+        drawn = triplets(task, self.triplets if len(task) else 0, rng)
         prior = self.lam * w0
         fit = rank_svm(
             task.queries, task.items, drawn, cost=self.C, diagonal=self.diagonal,
@@ -71,7 +72,7 @@ class BilinearRankSvm(BaseEstimator):
             tolerance=self.tolerance, passes=self.passes, seed=self.seed,
         )  # fmt: skip
         weights = fit.weights if len(task) else w0
-        self.similarity_ = TopPrecision(space, weights, None, "rank-svm")
+        self.similarity_ = TopPrecision(space, weights, "rank-svm")
         self.report_ = FitReport(
             method="ranking SVM (diagonal)" if self.diagonal else "ranking SVM",
             preferences=len(drawn[0]),

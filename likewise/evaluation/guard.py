@@ -119,8 +119,9 @@ class Verdict:
         Judged queries, and the look that was taken at them; 0 where none was due.
     difference, p_value
         Change of precision@K (or of average precision), and how often luck alone gives as much.
-    first_change
-        Change of precision@1: what comes first.
+    first_change, top_change
+        Change of precision@1, and of top precision (right ones before the first wrong one) where
+        everything is judged: what comes first.
     forecast
         How many more judged queries would probably settle it, from and to; None where that
         cannot be told.
@@ -134,11 +135,13 @@ class Verdict:
     p_value: float
     first_change: float
     forecast: tuple[int, int] | None = None
+    top_change: float = float("nan")
 
 
 def judge(
     changes: ArrayLike,
     first_changes: ArrayLike,
+    top_changes: ArrayLike = (),
     *,
     pictures: int,
     spent: int = 0,
@@ -153,6 +156,8 @@ def judge(
     changes, first_changes
         Of each judged query the change of precision@K (or of average precision) and of
         precision@1; queries with a NaN are left out.
+    top_changes
+        Of top precision, where everything is judged: told, and decides nothing.
     pictures
         Size of the collection.
     spent
@@ -179,9 +184,11 @@ def judge(
     error = float(d.std(ddof=1)) / n**0.5 if spread else 0.0
     p = float(1 - stdtr(n - 1, gain / error)) if error > 0 else float("nan")
     moved = _moved(gain, n, against, k)
+    t = np.asarray(top_changes, dtype=np.float64).ravel()
+    top = float(t[known].mean()) if n and len(t) else float("nan")
 
     def told(passed: bool, sentence: str, forecast: tuple[int, int] | None = None) -> Verdict:
-        return Verdict(passed, sentence, n, size, gain, p, first, forecast)
+        return Verdict(passed, sentence, n, size, gain, p, first, forecast, top)
 
     if pictures < FEWEST_PICTURES:
         size = 0
@@ -208,7 +215,8 @@ def judge(
             f"Not used: what comes first is right less often ({first:+.2f} per search), although "
             f"there are more right ones ({moved}).",
         )
-    return told(True, f"Better: {moved}; what comes first is right as often ({first:+.2f}).")
+    above = "" if np.isnan(top) else f", {top:+.2f} of the right ones before any wrong one"
+    return told(True, f"Better: {moved}; what comes first is right as often ({first:+.2f}){above}.")
 
 
 def _moved(gain: float, n: int, against: str, k: int | None) -> str:

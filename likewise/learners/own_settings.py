@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from likewise.learners.settings import setting
-from likewise.types import BadInput
 
 SMALL = 1e-9
 """Least value of what must be above zero."""
@@ -50,7 +49,7 @@ class ReferenceSettings:
 class TopPrecisionSettings:
     """Of :class:`~likewise.learners.top_precision.TopPrecisionLearner`.
 
-    Of several values of C, lam and rank the best is chosen on held-out queries.
+    Of several values of C and lam the best is chosen on held-out queries.
     """
 
     labels: Literal["marks", "folders"] = setting(
@@ -66,17 +65,12 @@ class TopPrecisionSettings:
     loss: float | None = setting(
         0.01, "Most of precision@1 that may be lost on held-out queries; none: any.", 0
     )
-    rank: int | tuple[int | None, ...] | None = setting(None, "Of W - W0; none: full.", 1)
     diagonal: bool = setting(False, "One weight per dimension instead of a matrix.")
     tol: float = setting(1e-2, "Exact: gap to stop at, as a share of P(W0) - P*.", SMALL)
     step: float = setting(5.0, "Fast: first step length.", SMALL)
     epochs: int = setting(40, "Fast: most passes over the queries.", 1)
     max_queries: int = setting(400, "Queries that are drawn from labelled items.", 1)
     held_out: float = setting(0.2, "Share of the queries that chooses settings.", 0, 0.99)
-
-    def __post_init__(self) -> None:
-        if self.diagonal and self.rank is not None:
-            raise BadInput("Only a full matrix can have a rank: leave out rank or diagonal.")
 
 
 @dataclass(frozen=True)
@@ -85,9 +79,6 @@ class WordTableSettings:
 
     n: int | None = setting(3, "Counts are truncated here; none tries all.", 1)
     bins: int = setting(6, "Bins of document frequency that share a table.", 1)
-    sharing: Literal["bins", "words"] = setting(
-        "bins", "bins: words of a bin have one table, times idf^2; words: each departs from it."
-    )
     C: float | None = setting(1.0, "Price of all broken preferences; none tries a few.", SMALL)
     lam: float = setting(4.0, "Length of the prior: how far it spreads scores, in margins.", 0)
     power: float = setting(0.5, "Of the counts in the prior: .5 is the root, 0 is binary idf.", 0)

@@ -7,10 +7,8 @@ rest counted and named.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from scipy import sparse
 from likewise.learners.plain import Plain
 from likewise.solvers.top_precision import Floats, Pairs
 from likewise.spaces import Blocks
-from likewise.types import BadInput, FloatArray, IdArray, Index, Preferences, Surrogate, as_matrix
+from likewise.types import BadInput, FloatArray, IdArray, Preferences, as_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,38 +68,6 @@ class Task:
         held = round(share * n) if n >= 5 else 0
         order = rng.permutation(n)
         return self.only(np.sort(order[held:])), self.only(np.sort(order[:held]))
-
-    def triplets(self, count: int, rng: np.random.Generator) -> tuple[IdArray, IdArray, IdArray]:
-        """Random (query, relevant, irrelevant): a query, then one of each of its kinds."""
-        start, item, out_start, out_item = self.pairs
-        query = rng.integers(len(self), size=count)
-        size = np.diff(start)
-        better = item[start[query] + (rng.random(count) * size[query]).astype(np.int64)]
-        worse = np.empty(count, np.int64)
-        by_query = np.argsort(query, kind="stable")
-        for i, part in _runs(query[by_query]):
-            free = np.ones(len(self.items), bool)
-            free[item[start[i] : start[i + 1]]] = False
-            free[out_item[out_start[i] : out_start[i + 1]]] = False
-            worse[by_query[part]] = rng.choice(np.flatnonzero(free), part.stop - part.start)
-        return query, better, worse
-
-    def finder(self, index: Index) -> Callable[[Floats, int], NDArray[np.int64]]:
-        """Top irrelevant items through an index whose ids are the caller's item rows."""
-        place = np.full(int(self.rows.max()) + 1, -1, np.int64)
-        place[self.rows] = np.arange(len(self.rows))
-
-        def find(vectors: Floats, k: int) -> NDArray[np.int64]:
-            top = np.full((len(vectors), k), -1, np.int64)
-            for i, v in enumerate(vectors):
-                free = np.ones(len(self.items), bool)
-                free[self.relevance.indices[slice(*self.relevance.indptr[i : i + 2])]] = False
-                surrogate = Surrogate(v.astype(np.float32), space=index.space)
-                hits = index.search(surrogate, k, among=self.rows[free])
-                top[i, : len(hits.ids)] = place[hits.ids]
-            return top
-
-        return find
 
 
 def prepare(
@@ -260,10 +226,3 @@ def _from_preferences(
 
 def _draw(m: int, most: int, rng: np.random.Generator) -> IdArray:
     return np.sort(rng.choice(m, min(m, most), replace=False)).astype(np.int64)
-
-
-def _runs(ordered: IdArray) -> list[tuple[int, slice]]:
-    """Runs of equal numbers in an ordered array."""
-    cuts = np.flatnonzero(np.diff(ordered)) + 1
-    bounds = [0, *cuts.tolist(), len(ordered)]
-    return [(int(ordered[a]), slice(a, b)) for a, b in pairwise(bounds) if b > a]

@@ -2,8 +2,8 @@
 
 ``TopPrecision`` is the similarity z'Wx; its surrogate W'z is served by the index of plain
 similarity as it stands.  ``TopPrecisionLearner`` finds W from class labels, from a relevance
-matrix or from preferences, exactly or fast, and chooses C, lambda and the rank on held-out
-queries where it is given several.
+matrix or from preferences, exactly or fast, and chooses C and lambda on held-out queries where
+it is given several.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from likewise.learners.own_settings import TopPrecisionSettings
 from likewise.learners.plain import Plain
 from likewise.learners.relevance import Task, is_labels, make_task, prepare
 from likewise.learners.settings import check_learner
-from likewise.solvers.top_precision import Dual, mean_top_precision, score_blocks, solve
+from likewise.solvers.top_precision import mean_top_precision, score_blocks, solve
 from likewise.solvers.top_precision_fast import descend
 from likewise.spaces import Blocks
 from likewise.types import (
     BadInput,
     FitReport,
     FloatArray,
-    Index,
     Surrogate,
     as_matrix,
     as_vector,
@@ -52,50 +51,29 @@ class TopPrecision:
         The blocks that pictures are made of.
     weights
         W as a d x d matrix, or d numbers for a diagonal W.
-    factors
-        ``(left, right)``, d x r each, where W is ``weights + left right'`` of low rank.
     made_by
         Which solver or baseline made it: ``exact``, ``fast``, ``oasis``, ...
     """
 
     kind: ClassVar[str] = "top-precision"
 
-    def __init__(
-        self,
-        space: Blocks,
-        weights: Any,
-        factors: tuple[Any, Any] | None = None,
-        made_by: str = "exact",
-    ) -> None:
+    def __init__(self, space: Blocks, weights: Any, made_by: str = "exact") -> None:
         self.space, self.made_by = space, made_by
         w = np.array(weights, dtype=np.float64)
         d = space.dim
         if w.shape not in ((d,), (d, d)) or not np.isfinite(w).all():
             raise BadInput(f"W must be {d} or {d} x {d} finite numbers, not of shape {w.shape}.")
         self.weights: FloatArray = w
-        self.factors: tuple[FloatArray, FloatArray] | None = None
-        if factors is not None:
-            left, right = (as_matrix(f, name="factors").astype(np.float64) for f in factors)
-            if left.shape != right.shape or len(left) != d:
-                raise BadInput(
-                    f"The factors of W must both have {d} rows and equally many columns."
-                )
-            self.factors = (left, right)
 
     @property
     def matrix(self) -> FloatArray:
         """W, written out."""
-        w = np.diag(self.weights) if self.weights.ndim == 1 else self.weights.copy()
-        if self.factors is not None:
-            w = w + self.factors[0] @ self.factors[1].T
-        return w
+        return np.diag(self.weights) if self.weights.ndim == 1 else self.weights.copy()
 
     def surrogate(self, query: Any) -> Surrogate:
         """W'z."""
         z = as_vector(query, dim=self.space.dim)
         v = self.weights * z if self.weights.ndim == 1 else z @ self.weights
-        if self.factors is not None:
-            v = v + self.factors[1] @ (self.factors[0].T @ z)
         return Surrogate(v.astype(z.dtype), space=self.space.fingerprint)
 
     def score(self, query: Any, items: Any) -> FloatArray:
@@ -109,44 +87,29 @@ class TopPrecision:
         return {}
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """W, and its factors where it has any."""
-        arrays = {"weights": self.weights}
-        if self.factors is not None:
-            arrays["left"], arrays["right"] = self.factors
-        return arrays, {"made_by": self.made_by}
+        """W."""
+        return {"weights": self.weights}, {"made_by": self.made_by}
 
     @classmethod
     def from_arrays(
         cls, space: Blocks, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
     ) -> TopPrecision:
-        """The similarity that :meth:`to_arrays` described."""
-        factors = (arrays["left"], arrays["right"]) if "left" in arrays else None
-        return cls(space, arrays["weights"], factors, settings["made_by"])
-
-
-def low_rank(weights: FloatArray, prior: FloatArray, rank: int) -> tuple[FloatArray, FloatArray]:
-    """Factors of the best rank-r approximation of W - W0 (W0 diagonal, as d numbers)."""
-    left, size, right = np.linalg.svd(weights - np.diag(prior))
-    root = np.sqrt(size[:rank])
-    return left[:, :rank] * root, right[:rank].T * root
+        """The similarity that :meth:`to_arrays` described, also of an earlier version."""
+        weights = arrays["weights"]
+        if "left" in arrays:  # once there were models whose change was of low rank
+            full = np.diag(weights) if weights.ndim == 1 else weights
+            weights = full + arrays["left"] @ arrays["right"].T
+        return cls(space, weights, settings["made_by"])
 
 
 class _Model(NamedTuple):
     """W as learned, the settings that made it, and what the solver said."""
 
     weights: FloatArray
-    prior: FloatArray
     settings: dict[str, Any]
     objective: float
     gap: float
     epochs: int | None
-
-    def cut(self, rank: int | None) -> FloatArray:
-        """W with its change from the prior cut to a rank."""
-        if rank is None:
-            return self.weights
-        left, right = low_rank(self.weights, self.prior, rank)
-        return np.diag(self.prior) + left @ right.T
 
 
 class TopPrecisionLearner(BaseEstimator):
@@ -159,14 +122,13 @@ class TopPrecisionLearner(BaseEstimator):
         space is the model's; plain cosine of the vectors where not given.
     seed
         Of every draw.
-    solver, C, lam, loss, rank, diagonal, tol, step, epochs, max_queries, held_out
+    solver, C, lam, loss, diagonal, tol, step, epochs, max_queries, held_out
         See :class:`~likewise.learners.own_settings.TopPrecisionSettings`.
 
     Attributes
     ----------
     similarity_ : TopPrecision
     report_ : FitReport
-    dual_ : the exact solver's state, for ``fit(..., dual=...)`` to go on from (else None)
     """
 
     def __init__(
@@ -177,7 +139,6 @@ class TopPrecisionLearner(BaseEstimator):
         C: float | tuple[float, ...] = 1e-2,
         lam: float | tuple[float, ...] = 1.0,
         loss: float | None = None,
-        rank: int | tuple[int | None, ...] | None = None,
         diagonal: bool = False,
         tol: float = 1e-2,
         step: float = 5.0,
@@ -187,7 +148,7 @@ class TopPrecisionLearner(BaseEstimator):
         seed: int = 0,
     ) -> None:
         self.plain = plain
-        self.solver, self.C, self.lam, self.rank, self.loss = solver, C, lam, rank, loss
+        self.solver, self.C, self.lam, self.loss = solver, C, lam, loss
         self.diagonal, self.tol, self.step, self.epochs = diagonal, tol, step, epochs
         self.max_queries, self.held_out, self.seed = max_queries, held_out, seed
 
@@ -199,8 +160,6 @@ class TopPrecisionLearner(BaseEstimator):
         *,
         query_labels: Any = None,
         validation: tuple[Any, Any] | None = None,
-        index: Index | None = None,
-        dual: Dual | None = None,
     ) -> TopPrecisionLearner:
         """Learn from items and what is relevant to what.
 
@@ -219,10 +178,6 @@ class TopPrecisionLearner(BaseEstimator):
         validation
             ``(queries, relevance or labels)`` that choose the settings instead of a held-out
             share.
-        index
-            Finds top irrelevant items for the exact solver; ids are rows of ``X``.
-        dual
-            ``dual_`` of an earlier exact fit on the same data.
         """
         started = time.perf_counter()
         check_learner(self, TopPrecisionSettings)
@@ -230,7 +185,6 @@ class TopPrecisionLearner(BaseEstimator):
         space, w0, task = prepare(
             X, preferences, queries, query_labels, self.plain, self.max_queries, rng
         )
-        self.dual_: Dual | None = None
         if not len(task):
             self._fall_back(space, w0, task, started, NOTHING)
             return self
@@ -244,10 +198,10 @@ class TopPrecisionLearner(BaseEstimator):
         if chosen is None:
             self._fall_back(space, w0, task, started, TOO_DEAR)
             return self
-        model, rank, measures = chosen
+        model, measures = chosen
         if validation is None and len(held):
-            model = self._fit_one(task, None, w0, model.settings, model.epochs, index, dual)
-        self._finish(space, model, rank, task, measures, started)
+            model = self._fit_one(task, None, w0, model.settings, model.epochs)
+        self._finish(space, model, task, measures, started)
         return self
 
     def score(self, X: Any, y: Any, queries: Any = None, query_labels: Any = None) -> float:
@@ -258,28 +212,27 @@ class TopPrecisionLearner(BaseEstimator):
 
     def _choose(
         self, train: Task, held: Task, w0: FloatArray
-    ) -> tuple[_Model, int | None, dict[str, float]] | None:
+    ) -> tuple[_Model, dict[str, float]] | None:
         """The settings that do best on held-out queries; the first where there are none.
 
         None where all of them lose more precision@1 there than may be lost.
         """
-        best: tuple[_Model, int | None] | None = None
+        best: _Model | None = None
         plain = first_right(held, w0) if len(held) else 0.0
         value, first = -1.0, plain
         for lam, cost in product(_several(self.lam), _several(self.C)):
             settings = {"C": float(cost), "lam": float(lam)}
-            model = self._fit_one(train, held, w0, settings, None, None, None)
-            for rank in _several(self.rank):
-                cut = model.cut(rank)
-                now = _measure(held, cut) if len(held) else 0.0
-                right = first_right(held, cut) if len(held) else 0.0
-                dear = self.loss is not None and right < plain - self.loss
-                if not dear and (best is None or now > value):
-                    best, value, first = (model, rank), now, right
+            model = self._fit_one(train, held, w0, settings, None)
+            now, right = 0.0, 0.0
+            if len(held):
+                now, right = _measure(held, model.weights), first_right(held, model.weights)
+            dear = self.loss is not None and right < plain - self.loss
+            if not dear and (best is None or now > value):
+                best, value, first = model, now, right
         if best is None or not len(held):
-            return None if best is None else (*best, {})
+            return None if best is None else (best, {})
         measures = {"top_precision": value, "plain_top_precision": _measure(held, w0)}
-        return *best, {**measures, "p1": first, "plain_p1": plain}
+        return best, {**measures, "p1": first, "plain_p1": plain}
 
     def _fit_one(
         self,
@@ -288,43 +241,33 @@ class TopPrecisionLearner(BaseEstimator):
         w0: FloatArray,
         settings: dict[str, Any],
         epochs: int | None,
-        index: Index | None,
-        dual: Dual | None,
     ) -> _Model:
         prior = settings["lam"] * w0
         matrix = prior if self.diagonal else np.diag(prior)
         data = (task.queries, task.items, task.relevance)
         if self.solver_ == "exact":
-            find = task.finder(index) if index is not None else None
             fit = solve(
                 *data, cost=settings["C"], prior=matrix, diagonal=self.diagonal,
-                tolerance=self.tol, seed=self.seed, find=find, dual=dual,
+                tolerance=self.tol, seed=self.seed,
             )  # fmt: skip
-            self.dual_ = fit.dual
-            return _Model(fit.weights, prior, settings, fit.objective, fit.relative_gap, None)
+            return _Model(fit.weights, settings, fit.objective, fit.relative_gap, None)
         judged = (held.queries, held.items, held.pairs) if held is not None and len(held) else None
         fast = descend(
             *data, cost=settings["C"], prior=matrix, diagonal=self.diagonal, step=self.step,
             epochs=epochs or self.epochs, held_out=judged, seed=self.seed,
         )  # fmt: skip
-        return _Model(
-            fast.weights, prior, settings, fast.objective, fast.residual, fast.epochs or None
-        )
+        return _Model(fast.weights, settings, fast.objective, fast.residual, fast.epochs or None)
 
     def _finish(
         self,
         space: Blocks,
         model: _Model,
-        rank: int | None,
         task: Task,
         measures: dict[str, float],
         started: float,
     ) -> None:
-        weights, factors = model.weights, None
-        if rank is not None:
-            weights, factors = model.prior, low_rank(model.weights, model.prior, rank)
-        self.similarity_ = TopPrecision(space, weights, factors, self.solver_)
-        settings = {**model.settings, "rank": rank, "solver": self.solver_}
+        self.similarity_ = TopPrecision(space, model.weights, self.solver_)
+        settings = {**model.settings, "solver": self.solver_}
         if model.epochs is not None:
             settings["epochs"] = model.epochs
         exact = self.solver_ == "exact"
@@ -345,7 +288,7 @@ class TopPrecisionLearner(BaseEstimator):
     def _fall_back(
         self, space: Blocks, w0: FloatArray, task: Task, started: float, note: str
     ) -> None:
-        self.similarity_ = TopPrecision(space, w0, None, "plain")
+        self.similarity_ = TopPrecision(space, w0, "plain")
         self.report_ = FitReport(
             method=f"top precision ({self.solver})",
             preferences=task.preferences if len(task) else 0,

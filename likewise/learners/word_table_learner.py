@@ -8,8 +8,7 @@ The score is linear in the table, so a pair of query and picture is a vector
 and the shared ranking solver learns the table from differences of such vectors.  A free table
 overfits, so words share theirs by how common they are (bins of document frequency), and the
 solution is pulled towards idf^2 for words in both, times the root of their counts (for n = 1
-that is binary idf).  Where it is asked for, each word may depart from its bin's table, pulled
-back towards it.
+that is binary idf).
 """
 
 from __future__ import annotations
@@ -36,9 +35,6 @@ PRICES = (0.3, 1.0, 3.0)
 USUAL = 1.0
 """C where too little is known to try any."""
 
-OWN_PAIRS = 1500
-"""Most pairs of query and picture whose words are learned one by one: their Gram matrix is kept."""
-
 
 class WordTableLearner(BaseEstimator):
     """Learns a :class:`WordTable` from preferences.
@@ -50,7 +46,7 @@ class WordTableLearner(BaseEstimator):
         normaliser.
     seed
         Of every random choice.
-    n, bins, sharing, C, lam, power, share, tol
+    n, bins, C, lam, power, share, tol
         See :class:`~likewise.learners.own_settings.WordTableSettings`; n at most the levels.
 
     Attributes
@@ -67,7 +63,6 @@ class WordTableLearner(BaseEstimator):
         *,
         n: int | None = None,
         bins: int = 6,
-        sharing: str = "bins",
         C: float | None = None,
         lam: float = 4.0,
         power: float = 0.5,
@@ -75,7 +70,7 @@ class WordTableLearner(BaseEstimator):
         tol: float = 1e-3,
         seed: int = 0,
     ) -> None:
-        self.plain, self.n, self.bins, self.sharing, self.C = plain, n, bins, sharing, C
+        self.plain, self.n, self.bins, self.C = plain, n, bins, C
         self.lam, self.power, self.share, self.tol, self.seed = lam, power, share, tol, seed
 
     def fit(self, X: Any, preferences: Preferences, queries: Any = None) -> WordTableLearner:
@@ -115,7 +110,7 @@ class WordTableLearner(BaseEstimator):
             objective=objective,
             gap=gap,
             seconds=time.perf_counter() - began,
-            settings={**settings, "bins": self.bins, "sharing": self.sharing, "lam": self.lam},
+            settings={**settings, "bins": self.bins, "lam": self.lam},
             notes=tuple(notes),
         )
         return self
@@ -158,8 +153,7 @@ class WordTableLearner(BaseEstimator):
     ) -> tuple[WordTable, float, float]:
         bins = frequency_bins(self.plain.space.idf, self.bins)
         pairs = _Pairs.of(preferences, items.shape[0])
-        args = (self.plain.space, items, asked, pairs)
-        Z = indicators(*args, bins, self.bins, n)
+        Z = indicators(self.plain.space, items, asked, pairs, bins, self.bins, n)
         spread = Z.std(axis=0)
         spread = np.where(spread > 1e-9 * max(spread.max(), 1e-300), spread, np.inf)
         prior = np.zeros((self.bins, n + 1, n + 1))
@@ -177,43 +171,7 @@ class WordTableLearner(BaseEstimator):
             margins=target, tol=self.tol, max_sweeps=400, seed=self.seed,
         )  # fmt: skip
         table = prior + (found.w / spread).reshape(prior.shape)
-        if self.sharing == "words":
-            return self._own(args, preferences, table, bins, n, C), found.objective, found.gap
         return WordTable(self.plain.space, table, bins), found.objective, found.gap
-
-    def _own(
-        self, args: Any, preferences: Preferences, table: FloatArray, bins: IdArray, n: int,
-        C: float,
-    ) -> WordTable:  # fmt: skip
-        """Each word's departure from its bin's table, for words in both, pulled towards none.
-
-        The vectors are long and thin, so the solver gets rows with the same inner products.
-        """
-        space, items, asked, pairs = args
-        if len(pairs.query) > OWN_PAIRS:
-            keep = np.sort(
-                np.random.default_rng(self.seed).permutation(len(preferences))[: OWN_PAIRS // 2]
-            )
-            preferences = preferences.where(keep)
-            pairs = _Pairs.of(preferences, items.shape[0])
-        thin = _own_indicators(space, items, asked, pairs, n)
-        shared = WordTable(space, table, bins)
-        ahead = pairs.scores(shared, items, asked)
-        size = float(np.sqrt(thin.multiply(thin).sum(axis=1).mean())) or 1.0
-        gram = (thin @ thin.T).toarray() / size**2
-        values, axes = np.linalg.eigh(gram)
-        rows = axes * np.sqrt(np.maximum(values, 0))
-        target = 1.0 - ahead[pairs.better] + ahead[pairs.worse]
-        found = rank(
-            rows, pairs.better, pairs.worse, C=C / len(preferences), weights=preferences.weight,
-            margins=target, tol=self.tol, max_sweeps=400, seed=self.seed,
-        )  # fmt: skip
-        each = np.bincount(pairs.better, found.alpha, len(rows))
-        each -= np.bincount(pairs.worse, found.alpha, len(rows))
-        own = np.asarray(thin.T @ each).reshape(space.words, n, n) / size**2
-        whole = table[bins]
-        whole[:, 1:, 1:] += own
-        return WordTable(space, whole, np.arange(space.words))
 
 
 def frequency_bins(idf: FloatArray, count: int) -> IdArray:
@@ -307,29 +265,6 @@ def _indicate(
             b = bins[word]
             out[p, b, left, right] += weight[word]
             out[p, b, 0, 0] -= weight[word]
-
-
-def _own_indicators(
-    space: Words, items: sparse.csr_array, asked: sparse.csr_array, pairs: _Pairs, n: int
-) -> sparse.csr_array:
-    """The same for words one by one, those in both only: long, thin rows."""
-    weight = space.idf**2
-    rows, columns, values = [], [], []
-    tau_q, tau_d = space.tau(asked), space.tau(items)
-    for p, (q, d) in enumerate(zip(pairs.query.tolist(), pairs.item.tolist())):
-        left, right = (slice(x.indptr[r], x.indptr[r + 1]) for x, r in ((asked, q), (items, d)))
-        both, i, j = np.intersect1d(
-            asked.indices[left], items.indices[right], assume_unique=True, return_indices=True
-        )
-        a = np.minimum(space.level(asked.data[left][i]), n)
-        b = np.minimum(space.level(items.data[right][j]), n)
-        columns.append((both.astype(np.int64) * n + a - 1) * n + b - 1)
-        values.append(tau_q[q] * tau_d[d] * weight[both])
-        rows.append(np.full(len(both), p))
-    return sparse.csr_array(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
-        shape=(len(pairs.query), space.words * n * n),
-    )
 
 
 def _honoured(

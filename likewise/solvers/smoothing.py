@@ -25,6 +25,10 @@ ASKED, ITEMS = 512, 16_384
 """Rows whose cosines are in memory at a time."""
 
 
+CELL, PROBES, SAMPLED = 200, 24, 20
+"""Rows of a cell on average, cells that are looked into, and rows drawn for each centre."""
+
+
 class Smoothing(NamedTuple):
     """By how many neighbours codes are smoothed, and with which exponent on their cosines."""
 
@@ -82,26 +86,69 @@ def nearest(
     if k < 1:
         return out
     mine = None if own is None else np.asarray(own)
-    for start in range(0, len(asked), ASKED):
-        part = slice(start, start + ASKED)
-        z = (asked[part] * root).astype(held.dtype)  # its length changes no order
-        best: Any = np.zeros((len(z), 0), held.dtype)
-        at = np.zeros((len(z), 0), np.int64)
-        for first in range(0, len(held), ITEMS):
-            some = held[first : first + ITEMS] * root
-            some = _over(some, np.linalg.norm(some, axis=1, keepdims=True))
-            cosine = z @ some.T
+    best: Any = np.full(out.shape, -np.inf, held.dtype)
+    out[:] = len(held)
+    for first in range(0, len(held), ITEMS):
+        some = held[first : first + ITEMS] * root
+        some = _over(some, np.linalg.norm(some, axis=1, keepdims=True))
+        for start in range(0, len(asked), ASKED):
+            part = slice(start, start + ASKED)
+            z = (asked[part] * root).astype(held.dtype)  # its length changes no order
+            cosine, found, at = z @ some.T, best[part], out[part]
             if mine is not None:
                 hit = np.flatnonzero((mine[part] >= first) & (mine[part] < first + len(some)))
                 cosine[hit, mine[part][hit] - first] = -np.inf
             for _ in range(min(k, len(some))):  # for a few the quickest way
                 top = cosine.argmax(axis=1)[:, None]
-                best = np.hstack([best, np.take_along_axis(cosine, top, axis=1)])
+                found = np.hstack([found, np.take_along_axis(cosine, top, axis=1)])
                 at = np.hstack([at, top + first])
                 np.put_along_axis(cosine, top, -np.inf, axis=1)
-            order = np.lexsort((at, -best), axis=1)[:, :k]
-            best, at = np.take_along_axis(best, order, 1), np.take_along_axis(at, order, 1)
-        out[part] = at
+            order = np.lexsort((at, -found), axis=1)[:, :k]
+            best[part], out[part] = (np.take_along_axis(a, order, 1) for a in (found, at))
+    return out
+
+
+def nearest_in_cells(x: Any, w0: ArrayLike, k: int = K, *, size: int = CELL, seed: int = 0) -> Ints:
+    """The same of every row among the others, nearly always: only near cells are compared.
+
+    Rows are parted around centres into cells of some ``size`` rows, and a row is held against
+    those of the `PROBES` cells nearest to the centre of its own.  ``x`` may be a file; memory
+    does not grow with its rows but for the answer.
+    """
+    from likewise.solvers.kmeans import kmeans  # heavy, and spaces know of smoothing
+
+    root = np.sqrt(np.asarray(w0, dtype=np.float64)).astype(np.float32)
+
+    def unit(rows: Any) -> Any:
+        z = np.asarray(rows, np.float32) * root
+        return _over(z, np.linalg.norm(z, axis=1, keepdims=True))
+
+    n, rng = len(x), np.random.default_rng(seed)
+    count = max(1, n // size)
+    drawn = np.sort(rng.choice(n, min(n, SAMPLED * count), replace=False))
+    centres = kmeans(unit(x[drawn]), count, spherical=True, iterations=4, seed=seed).centres
+    centres = centres.astype(np.float32)
+    cell = np.concatenate([
+        (unit(x[start : start + ITEMS]) @ centres.T).argmax(axis=1) for start in range(0, n, ITEMS)
+    ])  # fmt: skip
+    order = np.argsort(cell, kind="stable")
+    rows = np.split(order, np.cumsum(np.bincount(cell, minlength=len(centres)))[:-1])
+    out = np.empty((n, min(k, n - 1)), np.int64)
+    for own, centre in zip(rows, centres):
+        around, probes = np.argsort(-(centres @ centre), kind="stable"), PROBES
+        others = np.concatenate([rows[c] for c in around[:probes]])
+        while len(others) <= out.shape[1]:
+            probes *= 2
+            others = np.concatenate([rows[c] for c in around[:probes]])
+        far = unit(x[others])
+        for start in range(0, len(own), ASKED):
+            mine = own[start : start + ASKED]
+            cosine = unit(x[mine]) @ far.T
+            cosine[mine[:, None] == others] = -np.inf
+            best = np.argpartition(-cosine, out.shape[1] - 1, axis=1)[:, : out.shape[1]]
+            score = np.take_along_axis(cosine, best, axis=1)
+            ordered = np.lexsort((others[best], -score), axis=1)
+            out[mine] = np.take_along_axis(others[best], ordered, axis=1)
     return out
 
 

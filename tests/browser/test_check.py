@@ -21,18 +21,20 @@ def school(tmp_path):
 KINDS = ("colour", "motif")
 
 
-def lesson(served, truth: dict[str, str], queries: int = 40, marks: int = 5) -> None:
-    """Typical pictures with their first results each, judged as this person would."""
-    for one in served.api(f"/representatives?count={queries}")["items"]:
-        query = {"examples": [{"item": one["item"]}]}
-        found = served.api("/search", {**query, "k": marks + 1, "pin": False})["results"]
-        shown = [r for r in found if r["item"] != one["item"]][:marks]
-        for relevant in (True, False):
-            some = [
-                r["item"] for r in shown if (truth[r["name"]] == truth[one["name"]]) == relevant
-            ]
-            if some:
-                served.api("/judgements", {"query": query, "items": some, "relevant": relevant})
+def lesson(page, served, truth: dict[str, str], photos: int = 40) -> None:
+    """The first lesson on the page: typical photos with five others each, a key per mark."""
+    names = {i["item"]: i["name"] for i in served.api("/items?limit=500")["items"]}
+    for _ in range(photos):
+        page.wait_for_selector(".upcoming li")
+        assert page.locator(".upcoming li").count() == 5
+        item = int(page.evaluate("new URLSearchParams(location.search).get('item')"))
+        for place in range(1, 6):
+            page.wait_for_selector(f".candidate figcaption:has-text('Photo {place} of 5')")
+            shown = page.locator(".candidate > img").get_attribute("alt")
+            page.keyboard.press("r" if truth[shown] == truth[names[item]] else "n")
+        page.wait_for_function(  # it goes on by itself
+            "item => new URLSearchParams(location.search).get('item') !== item", arg=str(item)
+        )
 
 
 def right_ones(served, truth: dict[str, str]) -> float:
@@ -86,10 +88,15 @@ def opened(page, served) -> None:
 def test_a_colour_person_teaches_checks_and_finds_more(page, school):
     served, truths = school
     colour = truths["colour"]
-    lesson(served, colour)
     opened(page, served)
-    model = learn_and_begin(page, served)
+    expect(page.locator(".teach .health")).to_contain_text("The first lesson: 40 typical photos")
     assert not violations(page)
+    lesson(page, served, colour)
+    expect(page.locator(".teach .health")).to_contain_text("200 marks on 40 photos")
+    expect(page.locator(".teach .health")).not_to_contain_text("The first lesson")
+    model = learn_and_begin(page, served)
+    expect(page.locator(".learn")).to_contain_text("You gave no feedback since")
+    assert page.get_by_role("button", name="Learn now").is_disabled()
     for _ in range(3):
         answer(page, colour)
     page.get_by_role("button", name="I cannot tell").click()
@@ -119,8 +126,8 @@ def test_a_colour_person_teaches_checks_and_finds_more(page, school):
 def test_a_class_person_may_rightly_be_refused(page, school):
     served, truths = school
     motif = truths["motif"]
-    lesson(served, motif, queries=12)
     opened(page, served)
+    lesson(page, served, motif, photos=12)
     before = right_ones(served, motif)
     model = learn_and_begin(page, served)
     for _ in range(60):

@@ -75,6 +75,7 @@ def test_the_list_says_what_taught_each(models):
     assert "120 judgements on 12 queries" in rows.first.inner_text()
     assert "let it pass" in rows.nth(0).inner_text()
     assert "keeps it back" in rows.nth(1).inner_text()
+    assert "→" in rows.first.inner_text()  # what comes first: without and with it
 
 
 def test_the_card_has_plots_and_numbers(models, school):

@@ -21,8 +21,9 @@ def school(tmp_path_factory):
 
 @pytest.fixture
 def teach(page, served):
+    """A photo of one's own choice, with 20 others beside it."""
     sign_in(page, served)
-    page.goto(f"{served.base}/teach")
+    page.goto(f"{served.base}/teach?item={served.api('/teach/next')['reference']['item']}")
     page.wait_for_selector(".candidate img")
     return page
 
@@ -39,10 +40,14 @@ def wait_for_tally(page, served, count: int) -> None:
     raise AssertionError(f"{tally(served)} marks rather than {count}")
 
 
-def test_arriving_chooses_a_reference_query(teach):
-    assert "item=" in teach.url
-    assert teach.locator(".upcoming li").count() == 20
+def test_arriving_begins_the_first_lesson(teach, served):
     assert "Photo 1 of 20" in teach.locator(".candidate").inner_text()
+    assert "The first lesson" not in teach.locator(".health").inner_text()
+    teach.goto(f"{served.base}/teach")
+    teach.wait_for_selector("text=Photo 1 of 5")
+    assert "item=" in teach.url
+    assert teach.locator(".upcoming li").count() == 5
+    assert "The first lesson" in teach.locator(".health").inner_text()
 
 
 def test_keyboard_only(teach, served):
@@ -56,8 +61,7 @@ def test_keyboard_only(teach, served):
     here = teach.url
     teach.keyboard.press("Enter")
     teach.wait_for_url(lambda url: url != here)
-    teach.wait_for_selector("text=Photo 1 of 20")
-    assert "2 queries" not in here
+    teach.wait_for_selector("text=Photo 1 of 5")  # on with the lesson
 
 
 def test_undo_goes_back_to_the_candidate(teach, served):
@@ -150,9 +154,7 @@ def test_every_judgement_is_listed_and_can_be_undone(teach, served):
 def test_teach_learn_guard_activate_and_roll_back(page, school):
     served, motif = school
     sign_in(page, served)
-    page.goto(f"{served.base}/teach")
-    taught = [teach_one(page, motif) for _ in range(20)]
-    wait_for_tally(page, served, 200)
+    taught = [teach_one(page, served, motif, number) for number in range(20)]
     assert len(set(taught)) == 20
 
     assert "12 searches are to be checked first" in learn(page)
@@ -180,19 +182,17 @@ def test_teach_learn_guard_activate_and_roll_back(page, school):
     assert order(page) == plain
 
 
-def teach_one(page, motif: dict[str, str]) -> str:
-    """Ten marks by keys for the reference query at hand, then on to the next; gives the query."""
-    page.wait_for_selector("text=Photo 1 of 20")
-    address = page.url
-    item = int(address.rpartition("=")[2])
-    name = page.evaluate("i => fetch(`/api/v1/items/${i}`).then(r => r.json())", item)["name"]
+def teach_one(page, served, motif: dict[str, str], before: int) -> str:
+    """Ten marks by keys for a photo that nobody taught, after so many others; gives its name."""
+    reference = served.api("/teach/next")["reference"]
+    name = reference["name"]
+    page.goto(f"{served.base}/teach?item={reference['item']}")
     for number in range(1, 11):
         page.wait_for_selector(f"text=Photo {number} of 20")
         shown = page.locator(".candidate img").get_attribute("alt")
         page.keyboard.press("y" if motif[shown] == motif[name] else "n")
     page.wait_for_selector("text=Photo 11 of 20")
-    page.keyboard.press("Enter")
-    page.wait_for_url(lambda url: url != address)
+    wait_for_tally(page, served, 10 * (before + 1))
     return name
 
 

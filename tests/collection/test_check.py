@@ -166,6 +166,25 @@ def test_what_is_checked_against_something_that_serves_no_more_is_learned_again(
     assert collection.models.active().id == second.id
 
 
+def test_what_passed_over_other_codes_is_checked_anew(taught):
+    """Smoothing changes what plain similarity is: the model is learned anew, and waits."""
+    collection, truth = taught
+    model = collection.learn()
+    assert answer(collection, truth).active
+    collection.index(smoothing="on", processes=1)
+    renewed = collection.models.all()[-1]
+    assert renewed.id > model.id
+    assert not renewed.card["guard"]["passed"]
+    assert collection.search(200).model == "plain"
+    assert not collection.models.has_news()
+    state = collection.check()
+    assert (state.model, state.size) == (renewed.id, 12)
+    assert state.item is not None
+    assert collection.learn().id == renewed.id  # the same log gives the same model once
+    collection.index(smoothing="off", processes=1)
+    assert collection.search(200).model == f"{model.id} {model.name}"  # it came back
+
+
 def test_an_activation_begins_a_new_count_and_a_rollback_does_not(taught):
     collection, truth = taught
     collection.learn()
@@ -270,6 +289,7 @@ def test_class_folders_are_judged_by_all_that_they_say(in_folders, tmp_path):
         assert guard["by"] == "truth"
         assert guard["plain"]["size"] >= 25
         assert "average precision" in guard["sentence"]
+        assert -1 <= guard["plain"]["top_change"] <= 1
         assert collection.store.looks.drawn(model.id) == []
         if not guard["passed"]:
             again = collection.learn(name="again")

@@ -100,6 +100,19 @@ def test_what_comes_first_may_not_get_worse():
     assert "what comes first" in refused.sentence
 
 
+def test_right_ones_before_any_wrong_one_are_told_and_decide_nothing():
+    rng = np.random.default_rng(0)
+    d, t = 0.2 + 0.1 * rng.normal(size=30), np.full(30, -0.25)
+    d[3] = np.nan
+    without, told = (judge(d, np.zeros(30), *top, pictures=5000) for top in ((), (t,)))
+    assert told.passed
+    assert without.passed
+    assert told.top_change == -0.25
+    assert np.isnan(without.top_change)
+    assert "-0.25 of the right ones before any wrong one" in told.sentence
+    assert "wrong one" not in without.sentence
+
+
 def test_a_forecast_is_a_range_and_at_most_doubles():
     rng = np.random.default_rng(3)
     noise = rng.normal(size=25)

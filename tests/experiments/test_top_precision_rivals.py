@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 from experiments.rivals.oasis import Oasis
 from experiments.rivals.passive_aggressive import oasis, rank_svm
 from experiments.rivals.rank_svm import BilinearRankSvm
+from experiments.rivals.triplets import triplets
 from likewise.learners.relevance import make_task
 from likewise.types import BadInput
 from tests.learners.test_top_precision import labelled
@@ -94,7 +95,7 @@ def test_triplets_are_relevant_before_irrelevant_and_never_the_unknown():
     relevance = rng.integers(-1, 2, size=(8, 30))
     relevance[:, 0], relevance[:, 1] = 1, 0
     task = make_task(rng.normal(size=(30, 3)), relevance, rng.normal(size=(8, 3)))
-    query, better, worse = task.triplets(500, rng)
+    query, better, worse = triplets(task, 500, rng)
     assert (relevance[query, better] == 1).all()
     assert (relevance[query, worse] == 0).all()
     assert set(query) == set(range(8))

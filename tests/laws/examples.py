@@ -50,8 +50,7 @@ def plain(rng: np.random.Generator, dtype: Any) -> Example:
 def top_precision(rng: np.random.Generator, dtype: Any) -> Example:
     space, x = blocks(rng, dtype)
     d = space.dim
-    factors = (rng.normal(size=(d, 2)), rng.normal(size=(d, 2)))
-    similarity = TopPrecision(space, rng.normal(size=(d, d)), factors, "fast")
+    similarity = TopPrecision(space, rng.normal(size=(d, d)), "fast")
     return Example(similarity, list(x[:3]), x)
 
 

@@ -8,14 +8,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from likewise.index.flat import FlatIndex
 from likewise.learners.plain import Plain
 from likewise.learners.relevance import make_task
 from likewise.learners.top_precision import (
     TopPrecision,
     TopPrecisionLearner,
     first_right,
-    low_rank,
 )
 from likewise.spaces import Blocks
 from likewise.types import BadInput, Preferences
@@ -143,8 +141,6 @@ def test_bad_input_is_refused_with_what_to_do():
         ),
         ("one of auto, fast, exact", lambda: TopPrecisionLearner(solver="slow").fit(x, labels)),
         ("C is a number above 0", lambda: TopPrecisionLearner(C=0).fit(x, labels)),
-        ("rank", lambda: TopPrecisionLearner(rank=0).fit(x, labels)),
-        ("rank", lambda: TopPrecisionLearner(rank=2, diagonal=True).fit(x, labels)),
         ("held_out", lambda: TopPrecisionLearner(held_out=1.0).fit(x, labels)),
     ]
     for sentence, call in cases:
@@ -156,19 +152,16 @@ def test_bad_input_is_refused_with_what_to_do():
 def test_settings_are_chosen_on_held_out_queries(solver):
     x, labels = labelled()
     bad = 1e-9
-    learner = TopPrecisionLearner(
-        solver=solver, C=(bad, 1e-2), lam=(1.0, 0.1), rank=(1, None), epochs=8
-    )
+    learner = TopPrecisionLearner(solver=solver, C=(bad, 1e-2), lam=(1.0, 0.1), epochs=8)
     learner.fit(x, labels)
     chosen = learner.report_.settings
     values = []
     for lam in (1.0, 0.1):
         for cost in (bad, 1e-2):
-            one = clone(learner).set_params(C=cost, lam=lam, rank=None).fit(x, labels)
+            one = clone(learner).set_params(C=cost, lam=lam).fit(x, labels)
             values.append((one.report_.held_out["top_precision"], cost, lam))
     best = max(v for v, _, _ in values)
     assert learner.report_.held_out["top_precision"] >= best - 1e-12
-    assert chosen["rank"] in (1, None)
     assert (chosen["C"], chosen["lam"]) in {(c, l) for _, c, l in values}
 
 
@@ -215,15 +208,15 @@ def test_given_validation_queries_choose():
     assert "top_precision" in learner.report_.held_out
 
 
-def test_low_rank_is_the_best_of_its_rank_and_stored_as_factors():
-    x, labels = labelled()
-    full = TopPrecisionLearner(solver="exact").fit(x, labels).similarity_
-    thin = TopPrecisionLearner(solver="exact", rank=3).fit(x, labels).similarity_
-    left, right = low_rank(full.matrix, np.ones(10), 10)
-    assert np.allclose(np.eye(10) + left @ right.T, full.matrix)
-    assert thin.to_arrays()[0]["left"].shape == (10, 3)
-    size = np.linalg.svd(full.matrix - np.eye(10), compute_uv=False)
-    assert np.linalg.norm(full.matrix - thin.matrix) == pytest.approx(np.linalg.norm(size[3:]))
+@pytest.mark.parametrize("shape", [(6,), (6, 6)])
+def test_a_model_that_was_stored_as_thin_factors_still_ranks(shape):
+    rng = np.random.default_rng(0)
+    weights, left, right = rng.normal(size=shape), *rng.normal(size=(2, 6, 2))
+    arrays = {"weights": weights, "left": left, "right": right}
+    space = Blocks.identity({"x": 6})
+    model = TopPrecision.from_arrays(space, arrays, {"made_by": "fast"})
+    whole = np.diag(weights) if len(shape) == 1 else weights
+    assert np.allclose(model.matrix, whole + left @ right.T)
 
 
 @solvers
@@ -233,26 +226,6 @@ def test_a_diagonal_model_is_a_weight_a_dimension(solver):
     assert learner.similarity_.weights.shape == (10,)
     w = learner.similarity_.weights
     assert w[:4].min() > np.abs(w[4:]).max()
-
-
-def test_an_index_may_find_the_top_irrelevant_items():
-    x, labels = labelled()
-    index = FlatIndex.build(x.astype(np.float32))
-    options = {"solver": "exact", "tol": 1e-5, "held_out": 0.0}
-    without = TopPrecisionLearner(**options).fit(x, labels)
-    through = TopPrecisionLearner(**options).fit(x, labels, index=index)
-    assert through.report_.gap <= 1e-5
-    assert through.report_.objective == pytest.approx(without.report_.objective, rel=1e-4)
-
-
-def test_an_exact_fit_goes_on_where_another_stopped():
-    x, labels = labelled()
-    coarse = TopPrecisionLearner(solver="exact", tol=1e-1, held_out=0.0).fit(x, labels)
-    fine = TopPrecisionLearner(solver="exact", tol=1e-4, held_out=0.0)
-    fine.fit(x, labels, dual=coarse.dual_)
-    assert fine.dual_.rounds > coarse.dual_.rounds
-    assert fine.report_.objective <= coarse.report_.objective
-    assert fine.report_.gap <= 1e-4
 
 
 def test_it_runs_in_a_grid_search():
@@ -270,5 +243,3 @@ def test_a_matrix_of_another_size_is_refused():
         TopPrecision(space, np.eye(4))
     with pytest.raises(BadInput, match="finite"):
         TopPrecision(space, np.full((3, 3), np.nan))
-    with pytest.raises(BadInput, match="factors"):
-        TopPrecision(space, np.ones(3), (np.ones((3, 2)), np.ones((3, 1))))

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from experiments.mining import mine
+from experiments.rivals.own_words import OwnWordsLearner
 from likewise.index.inverted import InvertedIndex
 from likewise.learners.word_table import WordTable
 from likewise.learners.word_table_learner import WordTableLearner, frequency_bins
@@ -89,12 +90,10 @@ def test_words_may_depart_from_their_bin() -> None:
     better, worse = np.where(swap, worse, better), np.where(swap, better, worse)
     preferences = Preferences.of(asked[apart], better[apart], worse[apart])
     shared, own = (
-        WordTableLearner(
-            WordTable.binary_idf(space), n=1, bins=1, C=100.0, lam=1.0, sharing=sharing
-        )
+        kind(WordTable.binary_idf(space), n=1, bins=1, C=100.0, lam=1.0)
         .fit(counts, preferences)
         .similarity_
-        for sharing in ("bins", "words")
+        for kind in (WordTableLearner, OwnWordsLearner)
     )
     fresh = range(60, 100)
     assert agreement(own, truth, counts, fresh) > agreement(shared, truth, counts, fresh) + 0.02
@@ -121,7 +120,6 @@ def test_it_has_the_manners_of_scikit_learn() -> None:
     ("change", "words"),
     [
         ({"n": 4}, "levels|1 to"),
-        ({"sharing": "all"}, "sharing"),
         ({"C": 0.0}, "C is a number above 0"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from likewise.learners import Plain
 from likewise.solvers import smoothing
-from likewise.solvers.smoothing import nearest, smooth, smoothed
+from likewise.solvers.smoothing import nearest, nearest_in_cells, smooth, smoothed
 from likewise.spaces import Blocks
 
 SIZES = {"deep": 6, "colour": 4, "texture": 3}
@@ -108,3 +108,44 @@ def test_few_pictures_and_empty_ones(count):
     assert np.isfinite(y).all()
     assert smooth(x[:0], W0).shape == (0, x.shape[1])
     np.testing.assert_allclose(smooth(x[1:], W0, items=x[:0]), x[1:])
+
+
+class Read:
+    """Rows as a file has them, which remembers how many were asked for at once."""
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows, self.most = rows, 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, which):
+        found = self.rows[which]
+        self.most = max(self.most, len(found))
+        return found
+
+
+def test_near_cells_hold_nearly_all_neighbours_and_few_rows_are_read_at_once(monkeypatch):
+    monkeypatch.setattr(smoothing, "ITEMS", 256)
+    monkeypatch.setattr(smoothing, "PROBES", 12)
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(100, sum(SIZES.values())))
+    x = (centres[rng.integers(0, 100, 5000)] + 0.3 * rng.normal(size=(5000, 13))).astype("f4")
+    file = Read(x)
+    found = nearest_in_cells(file, W0, 5, size=50)
+    exact = nearest(x, x, W0, 5, own=np.arange(5000))
+    assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found, exact)]) > 0.95
+    assert not (found == np.arange(5000)[:, None]).any()
+    assert file.most <= 2500  # drawn for the centres, or in some cells: never all
+    np.testing.assert_array_equal(found, nearest_in_cells(x, W0, 5, size=50))
+
+
+@pytest.mark.parametrize("count", [2, 7, 40])
+def test_few_rows_in_cells_are_compared_with_all_they_need(count, monkeypatch):
+    monkeypatch.setattr(smoothing, "PROBES", 1)
+    x = pictures(1, count)
+    x[: count // 2] = x[0]  # equal pictures fill one cell
+    found = nearest_in_cells(x, W0, 5, size=3)
+    assert found.shape == (count, min(5, count - 1))
+    assert all(len(set(row)) == len(row) for row in found.tolist())
+    assert not (found == np.arange(count)[:, None]).any()

@@ -170,7 +170,7 @@ class Checking:
 
     def _trouble(self, model: Model) -> str:
         """Why this model cannot be checked; empty where it can."""
-        active = self._models.active(task_of(model))
+        active = self._models.usable(task_of(model), self._view(model))
         if active is not None and active.id == model.id:
             return "It is in use."
         if (None if active is None else active.id) != model.card.get("against"):

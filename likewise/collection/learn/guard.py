@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from likewise.collection.learn.texts import Texts
 
 Truth = Mapping[str, Mapping[str, float]]
+Measures = tuple[float, float, float]
+"""Average precision, precision@1 and top precision of a query."""
 
 
 @dataclass(frozen=True)
@@ -116,29 +118,30 @@ def spent_looks(evidence: Marks | Texts, slot: str) -> int:
 
 
 def _verdicts(
-    measures: Mapping[str, Mapping[Any, tuple[float, float]]], pictures: int, spent: int
+    measures: Mapping[str, Mapping[Any, Measures]], pictures: int, spent: int
 ) -> dict[str, Verdict]:
     """What the guard says of ``new`` against each other one."""
     new, found = measures["new"], {}
     for name, theirs in measures.items():
         if name != "new":
             both = np.array([np.subtract(new[q], theirs[q]) for q in theirs if q in new])
-            d, f = both.reshape(-1, 2).T
-            found[name] = judge(d, f, pictures=pictures, spent=spent, against=name)
+            found[name] = judge(
+                *both.reshape(-1, 3).T, pictures=pictures, spent=spent, against=name
+            )
     return found
 
 
-def _measures(run: Run, truth: Truth) -> dict[str, tuple[float, float]]:
-    """Average precision and precision@1 per query; NaN where nothing can be told apart."""
+def _measures(run: Run, truth: Truth) -> dict[str, Measures]:
+    """What is measured per query; NaN where nothing can be told apart."""
     of = {query: truth[query] for query in truth if query in run}
     if not of:
         return {}
     ranked = rank({query: run[query] for query in of}, of)
     ap = np.asarray(judged_average_precision(ranked), dtype=np.float64)
-    p1 = np.asarray(measure(ranked, "p1"), dtype=np.float64)
+    first, top = (measure(ranked, name).tolist() for name in ("p1", "top_precision"))
     return {
-        name: (np.nan if all(v > 0 for v in of[name].values()) else float(a), float(first))
-        for name, a, first in zip(ranked.names, ap, p1)
+        name: (np.nan if all(v > 0 for v in of[name].values()) else float(a), one, all_)
+        for name, a, one, all_ in zip(ranked.names, ap, first, top)
     }
 
 
@@ -165,8 +168,8 @@ def _complete(evidence: Marks) -> dict[int, set[int]]:
     return {q: right for q, right in found.items() if right}
 
 
-def _full(evidence: Marks, similarity: Any, query: int, right: set[int]) -> tuple[float, float]:
-    """Average precision and precision@1 of one query among all pictures but itself."""
+def _full(evidence: Marks, similarity: Any, query: int, right: set[int]) -> Measures:
+    """What is measured of one query among all pictures but itself."""
     ref = next(ref for ref, row in evidence.refs.items() if row == query)
     own = evidence.rows.get(ref.value, -1)
     surrogate = similarity.surrogate(_row(evidence, query))
@@ -174,7 +177,8 @@ def _full(evidence: Marks, similarity: Any, query: int, right: set[int]) -> tupl
     order = np.lexsort((np.arange(len(scores)), -scores))
     good = np.isin(order[order != own], np.fromiter(right, np.int64))
     places = np.flatnonzero(good) + 1
-    return float((np.arange(1, len(places) + 1) / places).mean()), float(good[0])
+    share = np.arange(1, len(places) + 1) / places
+    return float(share.mean()), float(good[0]), float((share == 1).mean())
 
 
 def _row(evidence: Marks, query: int) -> Any:

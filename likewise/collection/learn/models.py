@@ -77,7 +77,7 @@ class Modelling:
         plain = view.plain
         record = None
         if model != "plain":
-            record = self._usable(view.line.name, view) if model is None else self.get(model)
+            record = self.usable(view.line.name, view) if model is None else self.get(model)
         return (plain, "plain") if record is None else (self._load(record, view), title(record))
 
     def reader(self, model: int | str | None, view: View) -> Reader | None:
@@ -90,7 +90,7 @@ class Modelling:
             return None
         record = None if model is None else self.get(model)
         if record is None or task_of(record) != "text":
-            record = self._usable("text", view)
+            record = self.usable("text", view)
         if record is None:
             return None
         similarity: Any = self._load(record, view)
@@ -102,7 +102,7 @@ class Modelling:
                 self._readers[key] = Reader(similarity, title(record))
             return self._readers[key]
 
-    def _usable(self, task: str, view: View) -> Model | None:
+    def usable(self, task: str, view: View) -> Model | None:
         """The active model of a task, if it is of this space and what made it is installed."""
         record = self.active(task)
         if record is None or record.space != view.space:
@@ -150,7 +150,7 @@ class Modelling:
         way, log = METHODS[method], self.log
         chosen = way.read(settings)
         view = self.lines[way.line].view()
-        record = self._usable(way.task, view)
+        record = self.usable(way.task, view)
         active = None if record is None else (record, self._load(record, view))
         ready = prepare(way, chosen, Sources(self._store, view, seed, active), name)
         return ready._replace(card={**ready.card, "log": log})
@@ -167,7 +167,8 @@ class Modelling:
         way = METHODS[method]
         if way.role != "ranks":  # captions teach too, and they are in no log
             return None
-        view, active = self.lines[way.line].view(), self.active(way.task)
+        view = self.lines[way.line].view()
+        active = self.usable(way.task, view)
         given = json.loads(json.dumps(asdict(way.read(settings))))
         wanted = {"method": way.name, "settings": given, "seed": seed, "log": self.log}
         serving = None if active is None else active.id
@@ -185,8 +186,10 @@ class Modelling:
 
     def has_news(self) -> bool:
         """Whether the log says something that the newest model by look has not heard."""
-        ranking = [model for model in self._store.models.all() if task_of(model) == LOOK]
-        return not ranking or ranking[-1].card.get("log") != self.log
+        space = self.lines[LOOK].view().space
+        heard = [m.card.get("log") for m in self._store.models.all()
+                 if task_of(m) == LOOK and m.space == space]  # fmt: skip
+        return not heard or heard[-1] != self.log
 
     def newest(self, view: View) -> Similarity | None:
         """The newest model of a line that can rank there; None where there is none."""
@@ -216,7 +219,8 @@ class Modelling:
     def renew(self) -> None:
         """Learn active models again from the log where another space serves now.
 
-        Each is activated if the guard lets it pass, or if the one before was forced.
+        Each is activated if the guard lets it pass, or if the one before was forced; what was
+        checked in the other space says nothing of this one, where plain similarity is another.
         """
         former, done = self._store.settings.get(FORMER, []), set()
         for task in SLOTS if former else ():
@@ -234,9 +238,6 @@ class Modelling:
                 continue
             if ready is not None:
                 forced = self._store.models.history(slot_of(task))[-1].reason == "force"
-                verdict = self.get(record.id).card.get("guard", {})
-                if verdict.get("passed"):  # it was checked, and the log says the same as then
-                    ready = ready._replace(card={**ready.card, "guard": verdict}, drawn=())
                 self.keep(ready, force=forced)
                 done.add(record.space)
         if done:

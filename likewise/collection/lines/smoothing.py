@@ -14,14 +14,13 @@ import numpy as np
 
 from likewise.collection.lines.line import View
 from likewise.collection.lines.parts import places
-from likewise.index import REGISTRY
 from likewise.learners.plain import Plain
-from likewise.solvers.smoothing import Smoothing, nearest, smooth, smoothed
+from likewise.solvers.smoothing import Smoothing, nearest, nearest_in_cells, smooth, smoothed
 from likewise.spaces import unit_rows
 from likewise.types import FloatArray, Hits, IdArray, Index, Surrogate
 
 MANY = 20_000
-"""From so many items on their neighbours are found through an index, not by a scan."""
+"""From so many items on their neighbours are sought in near cells, not by a scan."""
 AT_ONCE = 100_000_000
 """Pairs of a new picture and one that is there, up to which new ones are smoothed at once."""
 DEEPER = 2
@@ -72,18 +71,13 @@ def kept(x: FloatArray, plain: Plain, how: Smoothing) -> float:
 def smoothed_items(rows: FloatArray, plain: Plain) -> Iterator[FloatArray]:
     """Every row smoothed by the others, in batches; memory does not grow with their number."""
     k, power = plain.space.smoothing or Smoothing()
-    index: Any = None
-    if len(rows) >= MANY:
-        index = REGISTRY["faiss"].build(rows, space=plain.space.fingerprint)
+    if len(rows) < MANY:
+        near = nearest(rows, rows, plain.w0, k, own=np.arange(len(rows)))
+    else:
+        near = nearest_in_cells(rows, plain.w0, k)
     for start in range(0, len(rows), BATCH):
-        asked = rows[start : start + BATCH]
-        own = np.arange(start, start + len(asked))
-        if index is None:
-            near = rows[nearest(asked, rows, plain.w0, k, own=own)]
-        else:
-            hits = index.search_many([plain.surrogate(x) for x in asked], DEEPER * k + 1)
-            near = _near(hits, own, lambda ids: rows[ids])
-        yield smoothed(asked, near, plain.w0, power, k)
+        part = slice(start, start + BATCH)
+        yield smoothed(rows[part], rows[near[part]], plain.w0, power)
 
 
 def smoothed_by(bare: View, x: FloatArray, own: IdArray | None = None) -> FloatArray:

@@ -12,7 +12,7 @@ import { Check } from "/static/parts/check.js";
 import { Compare } from "/static/parts/compare.js";
 import { Dialog } from "/static/parts/dialog.js";
 import { Learn } from "/static/parts/learn.js";
-import { Bars, Curves, Differences, Heat, Numbers } from "/static/parts/plots.js";
+import { Bars, Curves, Differences, Heat, Numbers, shown as number } from "/static/parts/plots.js";
 import { useModels } from "/static/parts/answers.js";
 
 const post = (path, body) => call(path, { body: { person: person.value, ...body }, key: newKey() });
@@ -49,17 +49,22 @@ const atWork = (model) => ({ text: "reads words now", objects: "finds objects no
 
 function List({ models, shown }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="List of models"><table class="modellist">
-    <thead><tr><th scope="col">Model</th><th scope="col">Taught by</th><th scope="col">Guard</th><th scope="col">Made</th></tr></thead>
+    <thead><tr><th scope="col">Model</th><th scope="col">Taught by</th><th scope="col">Guard</th><th scope="col">What comes first</th><th scope="col">Made</th></tr></thead>
     <tbody>${models.map((m) => html`<tr key=${m.id} class=${m === shown ? "shown" : ""}>
       <th scope="row"><${Link} to="/models" params=${new URLSearchParams({ model: m.id })} aria-current=${m === shown ? "true" : null}>${m.id} ${m.name}<//>
         ${m.active && html` <span class="tag">${atWork(m)}</span>`}${m.card.imported && html` <span class="tag quiet">imported</span>`}</th>
       <td>${taught(m.card)}</td>
       <td>${m.card.guard ? (m.card.guard.passed ? "let it pass" : "keeps it back") : "did not look"}</td>
+      <td>${first(m.card)}</td>
       <td>${ago(m.made)}</td></tr>`)}</tbody></table></div>`;
 }
 
 const taught = (card) => (Number.isInteger(card.judgements)
   ? `${plural(card.judgements, "judgement")} on ${plural(card.queries || 0, "query", "queries")}` : "not said");
+
+// Right ones before the first wrong one, of queries that the model had not seen: before and with it.
+const first = ({ held_out: rows }) => (Array.isArray(rows) && rows.length > 1
+  ? `${number(rows[0].top_precision)} → ${number(rows.at(-1).top_precision)}` : "–");
 
 function Card({ model }) {
   const { card } = model;

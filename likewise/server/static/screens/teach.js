@@ -13,32 +13,33 @@ import { Learn } from "/static/parts/learn.js";
 import { useThumbnail } from "/static/parts/thumbnail.js";
 import { useShelf, view } from "/static/parts/viewer.js";
 
-const COUNT = 20;
+// Photos beside one that somebody chose, and beside each typical photo of the first lesson.
+const [COUNT, LESSON] = [20, 5];
+const address = ({ reference, lesson }) =>
+  (reference ? new URLSearchParams({ item: reference.item, ...(lesson > 0 && { lesson: 1 }) }) : null);
 
 export function Teach({ params }) {
   const item = Number(params.get("item")) || 0;
   const [skipped, setSkipped] = useState([]);
   const progress = useProgress(skipped, item);
-  const show = (next) => go("/teach", next ? new URLSearchParams({ item: next }) : null);
+  const lesson = params.has("lesson");
   // Arriving without a query means: the next one that nobody has taught.
   useEffect(() => {
-    if (!item && progress?.reference) {
-      go("/teach", new URLSearchParams({ item: progress.reference.item }), { replace: true });
-    }
+    if (!item && progress?.reference) go("/teach", address(progress), { replace: true });
   }, [item, progress?.reference?.item]);
   const next = () => {
     const list = item ? [...skipped, item].slice(-200) : skipped;
     setSkipped(list);
     const still = staying();
-    call(nextReference(list)).then((found) => { if (still()) show(found.reference?.item); }).catch(complain);
+    call(nextReference(list)).then((found) => { if (still()) go("/teach", address(found)); }).catch(complain);
   };
   return html`<section class="teach">
     <h1>Teach</h1>
     <p class="soft">Which of these photos would you want for the one on the left? Your feedback
       changes searches with it at once, and others after learning.</p>
-    <${Tally} progress=${progress} />
+    <${Tally} progress=${progress} lesson=${lesson} />
     ${item
-      ? html`<${Labelling} key=${item} item=${item} next=${next} />`
+      ? html`<${Labelling} key=${item} item=${item} next=${next} lesson=${lesson} />`
       : progress && html`<div class="empty"><h2>${progress.judgements ? "Every suggested photo is taught" : "Nothing to teach yet"}</h2>
           <p>${progress.judgements ? "Learn now, or open one of " : "Put some photos in first; then open one of "}
           <${Link} to="/">your photos<//> and press “Teach with this”.</p></div>`}
@@ -57,21 +58,24 @@ function useProgress(skipped, item) {
   return progress;
 }
 
-function Tally({ progress }) {
+function Tally({ progress, lesson }) {
   if (!progress) return null;
-  return html`<p class="health" role="status">${plural(progress.judgements, "mark")} on
+  return html`<p class="health" role="status">${lesson && progress.lesson > 0 && html`<b>The first lesson:</b>
+    ${" "}${plural(progress.lesson, "typical photo")} of yours to go, ${LESSON} others beside each. `}${plural(progress.judgements, "mark")} on
     ${" "}${plural(progress.queries, "photo")}; ${plural(progress.both, "photo has", "photos have")} both right and wrong ones.</p>`;
 }
 
-function Labelling({ item, next }) {
+function Labelling({ item, next, lesson }) {
   const query = likeItem(item);
   const [list, setList] = useState(null);
   const [at, setAt] = useState(0);
   const [said, setSaid] = useState({});
   const src = useThumbnail({ item });
   useEffect(() => ask("/teach/candidates", (answer) => setList(answer.items), (error) => setList({ error: error.message }),
-    { body: { ...asked(query), count: COUNT } }), []);
+    { body: { ...asked(query), count: lesson ? LESSON : COUNT } }), []);
   const now = Array.isArray(list) ? list[at] : null;
+  // A lesson goes on by itself.
+  useEffect(() => { if (lesson && list?.length && at === list.length) next(); }, [at]);
   const mark = (relevant) => {
     if (!now) return;
     setSaid({ ...said, [now.item]: relevant });
