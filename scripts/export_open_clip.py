@@ -111,7 +111,6 @@ def export(model: Any, tokenizer: Any, folder: Path) -> None:
         def forward(self, given: Any) -> Any:
             return getattr(self.model, self.encode)(given)
 
-    model.eval()
     told = preprocessor_config(model.visual.preprocess_cfg)
     made, sides = tokenizer_json(tokenizer), told["crop_size"]
     (folder / "onnx").mkdir(parents=True, exist_ok=True)
@@ -124,7 +123,7 @@ def export(model: Any, tokenizer: Any, folder: Path) -> None:
     ):
         file = folder / "onnx" / f"{name}.onnx"
         torch.onnx.export(
-            Tower(encode), (given[1],), str(file), input_names=[given[0]], output_names=[exits],
+            Tower(encode).eval(), (given[1],), str(file), input_names=[given[0]], output_names=[exits],
             dynamic_shapes=({0: torch.export.Dim("n")},), dynamo=True, external_data=False,
             verbose=False,
         )  # fmt: skip
