@@ -123,9 +123,9 @@ def export(model: Any, tokenizer: Any, folder: Path) -> None:
     ):
         file = folder / "onnx" / f"{name}.onnx"
         torch.onnx.export(
-            Tower(encode).eval(), (given[1],), str(file), input_names=[given[0]], output_names=[exits],
-            dynamic_shapes=({0: torch.export.Dim("n")},), dynamo=True, external_data=False,
-            verbose=False,
+            Tower(encode).eval(), (given[1],), str(file), input_names=[given[0]],
+            output_names=[exits], dynamic_shapes=({0: torch.export.Dim("n")},), dynamo=True,
+            external_data=False, verbose=False,
         )  # fmt: skip
 
 

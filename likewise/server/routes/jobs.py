@@ -90,9 +90,8 @@ def add_root(asked: RootIn, here: Here, own: Own) -> list[dict[str, Any]]:
 def remove_root(asked: RootIn, here: Here, own: Own) -> list[dict[str, Any]]:
     """Leave a folder that was added: its pictures are searched no more, marks on them stay."""
     path = _whole(asked, own)
-    if any(
-        j.kind in ("index", "demo") and j.state == "running" for j in here.collection.jobs.all()
-    ):
+    every = here.collection.jobs.all()
+    if any(job.kind in ("index", "demo") and job.state == "running" for job in every):
         raise Busy("Pictures are being read; pause that job or wait, then remove the folder.")
     here.collection.remove(path)
     here.hub.publish("collection", {"removed": os.path.basename(path)})
