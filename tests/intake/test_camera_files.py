@@ -122,12 +122,28 @@ def test_a_raw_file_without_a_preview_that_serves_is_developed(preview):
 def test_a_kind_that_cannot_be_developed_shows_its_small_preview_or_says_what_to_do(monkeypatch):
     import rawpy
 
-    def refuse(*_, **__):
-        raise rawpy.LibRawFileUnsupportedError(b"Unsupported file format or not RAW file")
+    class Unknown:
+        """A file that was opened, and cannot be developed."""
 
+        def __init__(self, raw):
+            self.raw = raw
+
+        def __getattr__(self, name):
+            return getattr(self.raw, name)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.raw.close()
+
+        def postprocess(self, **_):
+            raise rawpy.LibRawFileUnsupportedError(b"Unsupported file format or not RAW file")
+
+    opened = rawpy.imread
     small = photo(120, 80, seed=5)
     files = [dng(np.asarray(photo(1200, 800)), p) for p in (saved(small, "JPEG", quality=95), b"")]
-    monkeypatch.setattr(rawpy.RawPy, "postprocess", refuse)
+    monkeypatch.setattr(rawpy, "imread", lambda data: Unknown(opened(data)))
     p = decode(files[0])
     assert (p.width, p.height, p.format) == (1200, 800, "RAW")
     assert distance(p.pixels, small) < 5
