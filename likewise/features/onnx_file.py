@@ -54,13 +54,8 @@ class Preprocessing:
     """What ``shortest`` scales the shorter side to, where more than the size is kept around it."""
 
     @classmethod
-    def read(cls, path: Path) -> Preprocessing:
-        """The settings of a JSON file; what is missing or wrong is named."""
-        return cls.of(read_json(path), path.name)
-
-    @classmethod
     def of(cls, values: Any, file: str = "settings") -> Preprocessing:
-        """The settings of a dictionary."""
+        """The settings of a JSON file; what is missing or wrong is named."""
         needed = ("size", "resize", "crop", "mean", "std", "layout", "output", "normalise")
         missing = [key for key in needed if key not in values]
         if missing:
@@ -152,7 +147,8 @@ class OnnxFile:
     @cached_property
     def settings(self) -> Preprocessing:
         """What is done to a picture first."""
-        return Preprocessing.read(self.path.with_suffix(".json"))
+        file = self.path.with_suffix(".json")
+        return Preprocessing.of(read_json(file), file.name)
 
     @cached_property
     def version(self) -> str:

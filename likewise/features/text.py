@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -269,14 +270,10 @@ class TextVocabulary:
     def _stems(self, texts: Iterable[str | bytes]) -> Iterator[list[str]]:
         # A stemmer keeps state while it works: one a call keeps threads apart.
         stemmer = snowballstemmer.stemmer(self.language) if self.language else None
-        known: dict[str, str] = {}
 
+        @cache
         def stem(word: str) -> str:
-            if stemmer is None:
-                return word
-            if word not in known:
-                known[word] = stemmer.stemWord(word) or word
-            return known[word]
+            return word if stemmer is None else stemmer.stemWord(word) or word
 
         for text in texts:
             yield [stem(word) for word in split_words(text) if word not in self.stop_words]
