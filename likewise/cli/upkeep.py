@@ -64,6 +64,7 @@ def remove(
     folder: Annotated[Path, typer.Argument(help="A folder that was added.")],
     where: Where = None,
     data: Data = None,
+    as_json: AsJson = False,
 ) -> None:
     """Leave a folder that was added; its files and the marks on its pictures stay.
 
@@ -71,7 +72,10 @@ def remove(
     """
     with opened(where, data, write=True) as collection:
         gone = collection.remove(folder)
-    typer.echo(f"Removed {printable(str(folder))}: {gone:,} pictures are searched no more.")
+    if as_json:
+        emit({"removed": gone})
+    else:
+        typer.echo(f"Removed {printable(str(folder))}: {gone:,} pictures are searched no more.")
 
 
 @plain_errors

@@ -210,6 +210,7 @@ def test_by_command_a_folder_is_added_and_indexed(two):
     assert "15 new pictures" in told.output
     assert run(app, ["add", str(other), "--collection", str(own)]).exit_code == 2
     assert str(other) in run(app, ["status", "--collection", str(own)]).output
+    assert run(app, ["remove", str(own), "--collection", str(own), "--json"]).exit_code != 0
     told = run(app, ["remove", str(other), "--collection", str(own)])
     assert (told.exit_code, "15 pictures are searched no more" in told.output) == (0, True)
     assert run(app, ["remove", str(other), "--collection", str(own)]).exit_code != 0
