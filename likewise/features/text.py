@@ -149,7 +149,8 @@ class TextVocabulary:
             )
         self.words = tuple(words)
         self.language, self.unit = language, unit
-        self.stop_words = frozenset(_stop_words(language) if stop_words is None else stop_words)
+        usual = STOP_WORDS if language in ("english", "porter") else ()
+        self.stop_words = frozenset(usual if stop_words is None else stop_words)
         self._column = {word: i for i, word in enumerate(self.words)}
         if len(self._column) != len(self.words):
             raise BadInput("A vocabulary names each word once; this one repeats some.")
@@ -277,7 +278,3 @@ class TextVocabulary:
 
         for text in texts:
             yield [stem(word) for word in split_words(text) if word not in self.stop_words]
-
-
-def _stop_words(language: str) -> frozenset[str]:
-    return STOP_WORDS if language in ("english", "porter") else frozenset()

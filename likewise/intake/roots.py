@@ -46,10 +46,7 @@ def add_root(store: Store, folder: Path, more: Path) -> None:
 
 
 def remove_root(store: Store, folder: Path, more: Path) -> int:
-    """Leave an added folder: its pictures leave search, and what was said of them stays.
-
-    Gives how many pictures that were.
-    """
+    """Leave an added folder; gives how many pictures leave search.  What was said of them stays."""
     every = store.settings.get(SETTING, [])
     root = next((r for r in every if r in (str(more), os.path.realpath(more))), None)
     if root is None:

@@ -65,7 +65,6 @@ def _clean(value: Any) -> str:
 
 
 def _caption(facts: dict[str, Any], text: Any) -> None:
-    """The first text that says something."""
     facts["caption"] = facts.get("caption") or _clean(text)
 
 

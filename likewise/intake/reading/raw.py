@@ -49,8 +49,7 @@ def open_raw(data: bytes, side: int, most: int) -> Developed | None:
         if width * height > most:
             raise Image.DecompressionBombError
         try:
-            preview = _preview(rawpy, raw)
-            image = preview
+            image = preview = _preview(rawpy, raw)
             if image is None or max(image.size) < min(side, max(width, height)):
                 half = max(width, height) >= 2 * side
                 image = Image.fromarray(raw.postprocess(half_size=half, use_camera_wb=True))
