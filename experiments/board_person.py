@@ -27,6 +27,7 @@ import numpy as np
 import likewise
 from experiments.browsing import CHROMIUM, FLAGS, INSTALL, Served
 from experiments.report import Report, run
+from likewise.collection.lines.defaults import FEATURES
 from likewise.datasets import SwatchSet, swatches
 
 ITEMS, RUNS, MOST = 2000, 20, 12
@@ -167,7 +168,7 @@ def made(folder: Path, items: int, quick: bool, seed: int) -> SwatchSet:
     drawn = swatches(items, size=64 if quick else 128, seed=seed)
     drawn.write(folder, jobs=1)
     with likewise.open(folder, create=True) as collection:
-        collection.index(features=("colour", "shape") if quick else None, processes=1)
+        collection.index(features=("colour", "shape") if quick else FEATURES, processes=1)
     return drawn
 
 

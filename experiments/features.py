@@ -268,12 +268,14 @@ RULE = (
 
 def networks(names: Sequence[str], report: Report) -> None:
     """Every network in every arithmetic, in the default space; then the default by the rule."""
-    spent = milliseconds([Network(*choice) for choice in CHOICES], 4 if report.quick else 16)
-    ms, maps = dict(zip(CHOICES, spent)), dict[tuple[str, str], list[float]]()
+    named_ones = report.settings.get("networks") or NETWORKS
+    choices = [choice for choice in CHOICES if choice == PLAIN or choice[0] in named_ones]
+    spent = milliseconds([Network(*choice) for choice in choices], 4 if report.quick else 16)
+    ms, maps = dict(zip(choices, spent)), dict[tuple[str, str], list[float]]()
     specs = {block: SPECS[block] for block in FEATURES}
     parts = {name: network_part(name, report) for name in names}
     rest = {name: part.features(FEATURES[len(BOTH) :]) for name, part in parts.items()}
-    for choice, (name, part) in itertools.product(CHOICES, parts.items()):
+    for choice, (name, part) in itertools.product(choices, parts.items()):
         found = part.features([named(block, *choice) for block in BOTH])
         rows = {**dict(zip(BOTH, found.values())), **rest[name]}
         queries = {block: rows[block][: part.queries] for block in FEATURES}
@@ -290,7 +292,7 @@ def networks(names: Sequence[str], report: Report) -> None:
         )  # fmt: skip
     means = {choice: float(np.exp(np.mean(np.log(found)))) for choice, found in maps.items()}
     report.say(RULE)
-    chosen = by_the_rule({choice: (means[choice], ms[choice]) for choice in CHOICES})
+    chosen = by_the_rule({choice: (means[choice], ms[choice]) for choice in choices})
     for method, choice in (("default by the rule", chosen), ("experiments", PLAIN)):
         report.row(
             method=method, network=choice[0], arithmetic=choice[1], map=means[choice],
@@ -381,6 +383,7 @@ def milliseconds(networks: Sequence[Network], count: int) -> list[float]:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--part", choices=("blocks", "networks"), help="run one part only")
+    parser.add_argument("--networks", nargs="+", choices=NETWORKS, help="these only (all)")
     parser.add_argument("--sample", type=int, metavar="N", help="networks on N items of a set")
     parser.add_argument("--sets", nargs="+", choices=SETS, help="data sets (default: all three)")
     parser.add_argument("--queries", type=int, metavar="N", help="at most N queries a set")

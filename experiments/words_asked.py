@@ -3,11 +3,14 @@
 A picture is right for a word if a keyword (Corel5k) or two of five captions (Flickr8k) name it,
 stemmed; for two words, if both are named.  ``right20`` is how many of the first 20 results are,
 ``after`` how many once the first three wrong ones were crossed out (✗), ``meant`` how many there
-are.
+are.  ``--words even`` and ``odd`` ask for Corel5k's keywords with an even or odd sum of character
+codes that mean 50 or more pictures, of which at least three of the first 20 are wrong, and print
+their means: the even ones chose how much a ✗ weighs.
 """
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -26,7 +29,7 @@ ASKED = (
     "beach", "bus", "horses", "elephants", "flower", "red flower", "food", "people", "mountains",
     "building", "red bus", "dog", "car", "snow",
 )  # fmt: skip
-FIRST, CROSSED = 20, 3
+FIRST, CROSSED, MANY = 20, 3, 50
 
 
 def both(report: Report) -> tuple[Task, list[set[str]]]:
@@ -53,10 +56,25 @@ def main(report: Report) -> None:
     else:
         task, named = both(report)
     with tempfile.TemporaryDirectory() as place, collected(Path(place), task) as collection:
-        for text in ASKED:
+        elephants = np.array(["eleph" in own for own in named])
+        for text in asked(report):
             words = {stem(word) for word in split_words(text)}
             meant = np.array([words <= own for own in named])
-            ask(report, collection, text, meant, np.array(["eleph" in own for own in named]))
+            if text in ASKED or meant.sum() >= MANY:
+                ask(report, collection, text, meant, elephants)
+    rows = [row for row in report.rows if row["crossed"] == CROSSED and row["meant"] >= MANY]
+    if rows:
+        means = {name: float(np.mean([row[name] for row in rows])) for name in ("right20", "after")}
+        report.row(text="mean where three were wrong", found=len(rows), **means)
+
+
+def asked(report: Report) -> list[str]:
+    """The words that are asked for."""
+    wanted = report.settings.get("words")
+    if not wanted or report.quick:
+        return list(ASKED)
+    every = {word for own in load_corel5k().keywords for word in own}
+    return sorted(w for w in every if sum(map(ord, w)) % 2 == (wanted == "odd"))
 
 
 def ask(report: Report, collection: Collection, text: str, meant: Array, elephants: Array) -> None:
@@ -73,5 +91,9 @@ def ask(report: Report, collection: Collection, text: str, meant: Array, elephan
     )  # fmt: skip
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--words", choices=["even", "odd"], help="keywords of Corel5k instead")
+
+
 if __name__ == "__main__":
-    run("words_asked", main, __doc__)
+    run("words_asked", main, __doc__, options=options)

@@ -154,8 +154,11 @@ def pairs(task: Task) -> Task:
 # -- a collection of vectors ---------------------------------------------------------
 
 
-def collected(folder: Path, task: Task) -> Collection:
-    """A collection of the pictures' features and automatic tags; names say nothing."""
+def collected(folder: Path, task: Task, shown: Callable[[int], bytes] | None = None) -> Collection:
+    """A collection of the pictures' features and automatic tags; names say nothing.
+
+    ``shown`` gives small pictures, where somebody will look at them.
+    """
     collection = likewise.open(folder, create=True)
     store, count = collection.store, len(task.captions)
     store.settings.set("features", list(task.features))
@@ -168,8 +171,9 @@ def collected(folder: Path, task: Task) -> Collection:
     named = tags(task.features["logits"][order])
     results = [
         Result(p.content, width=8, height=8, format="JPEG",
-               tags=[Text(t.name, "auto", t.probability) for t in own])
-        for p, own in zip(pending, named)
+               tags=[Text(t.name, "auto", t.probability) for t in own],
+               thumbnails={} if shown is None else {"small": shown(at)})
+        for p, own, at in zip(pending, named, order)
     ]  # fmt: skip
     store.contents.record(results, {b: f[order] for b, f in task.features.items()})
     collection.build()

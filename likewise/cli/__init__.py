@@ -30,6 +30,7 @@ PLACES = {
     "duplicates": "likewise.cli.pictures:duplicates",
     "neighbours": "likewise.cli.pictures:neighbours",
     "add": "likewise.cli.upkeep:add",
+    "remove": "likewise.cli.upkeep:remove",
     "status": "likewise.cli.upkeep:status",
     "forget": "likewise.cli.upkeep:forget",
     "verify": "likewise.cli.upkeep:verify",

@@ -60,6 +60,25 @@ def add(
 
 
 @plain_errors
+def remove(
+    folder: Annotated[Path, typer.Argument(help="A folder that was added.")],
+    where: Where = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Leave a folder that was added; its files and the marks on its pictures stay.
+
+    Example: likewise remove /media/drive/photos --collection ~/Pictures
+    """
+    with opened(where, data, write=True) as collection:
+        gone = collection.remove(folder)
+    if as_json:
+        emit({"removed": gone})
+    else:
+        typer.echo(f"Removed {printable(str(folder))}: {gone:,} pictures are searched no more.")
+
+
+@plain_errors
 def status(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
     """Say what is indexed, what is unreadable, and which model ranks.
 

@@ -131,6 +131,12 @@ class Collection:
         """Make another folder, on any drive, part of the collection; :meth:`index` reads it."""
         roots.add_root(self.store, self.folder, Path(os.path.abspath(folder)))
 
+    def remove(self, folder: str | os.PathLike[str]) -> int:
+        """Leave a folder that was added; gives how many pictures left, whose marks stay."""
+        gone = roots.remove_root(self.store, self.folder, Path(os.path.abspath(folder)))
+        self.build()
+        return gone
+
     def index(
         self,
         *,

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from likewise.collection.collection import Collection
-from likewise.collection.lines.defaults import FEATURES
+from likewise.collection.lines.defaults import FEATURES, NETWORK
 from likewise.collection.lines.visual_words import NAME as VISUAL_WORDS
+from likewise.collection.network import features_of, given_by
 from likewise.intake import LOCAL
 from likewise.intake.forecast import SAMPLE, Forecast, kept_bytes
 from likewise.intake.own_vectors import with_places
@@ -32,12 +33,12 @@ def foreseen(
         raise NotFound(f"There is no folder {folder}; name the folder that holds your pictures.")
     top = os.fsencode(folder)
     if not place.is_dir():
-        return _foreseen(top, scan(top).files, features or FEATURES, processes)
+        return _foreseen(top, scan(top).files, features or given_by(FEATURES, NETWORK), processes)
     with Collection.open(folder, data=data) as collection:
         store = collection.store
         told = store.items.compare(scan(top, os.fsencode(place), other_roots(store)).files)
         files = [*told.new, *told.changed, *told.returned]
-        known = features or with_places(store, store.settings.get("features") or FEATURES)
+        known = features or with_places(store, features_of(store))
         return _foreseen(top, files, known, processes)
 
 

@@ -33,13 +33,12 @@ def class_names() -> tuple[str, ...]:
     """The 1,000 names, in the order of the logits."""
     try:
         path = metadata.distribution(PACKAGE).locate_file(FILE)
+        with open(str(path), encoding="utf-8") as file:
+            names = json.load(file)
     except metadata.PackageNotFoundError as error:
         raise MissingExtra(
             f"Automatic tags need the package {PACKAGE}: install it with pip."
         ) from error
-    try:
-        with open(str(path), encoding="utf-8") as file:
-            names = json.load(file)
     except (OSError, ValueError) as error:
         raise DataProblem(
             f"The list of class names cannot be read: reinstall {PACKAGE}."

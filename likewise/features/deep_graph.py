@@ -21,10 +21,10 @@ Pooling and the last, fully connected layer stay in float32.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from likewise.features.deep_ranges import RANGES
 from likewise.features.deep_weights import Weights, load_weights
+from likewise.files import write_file
 
 POOLED, CLASSES = 1280, 1000
 EPSILON = 1e-3
@@ -115,20 +116,8 @@ def folded(weights: Weights, layer: Layer) -> tuple[NDArray[np.float64], NDArray
     return kernel * gain[:, None, None, None], beta - mean * gain
 
 
-def build(
-    weights: Weights, network: str = "lite0", arithmetic: str = "float32", *, show: bool = False
-) -> bytes:
-    """The serialised graph.
-
-    Parameters
-    ----------
-    network
-        One of :data:`SCALES`, the one that the weights are of.
-    arithmetic
-        ``float32`` or ``int8``.
-    show
-        Also give every activation whose range int8 needs as an output (float32 only).
-    """
+def build(weights: Weights, network: str = "lite0", arithmetic: str = "float32") -> bytes:
+    """The serialised graph of one of :data:`SCALES`, in ``float32`` or ``int8``."""
     import onnx
     from onnx import TensorProto, helper
 
@@ -153,11 +142,6 @@ def build(
         helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", *shape])
         for name, shape in names.items()
     ]
-    if show:
-        outputs += [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", None, None, None])
-            for name in graph.open
-        ]
     pictures = helper.make_tensor_value_info("pictures", TensorProto.UINT8, ["n", side, side, 3])
     model = helper.make_model(
         helper.make_graph(
@@ -180,7 +164,6 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.scale: dict[str, float] = {}
-        self.open: list[str] = []  # activations without a known range
 
     def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> None:
         from onnx import helper
@@ -203,11 +186,7 @@ class _Graph:
 
     def activation(self, name: str, relu6: bool) -> str:
         """Name under which the raw result is to be made so that ``name`` is its activation."""
-        if not relu6:
-            self.open.append(name)
-        if self.int8:
-            return name + ".raw"
-        return name + ".raw" if relu6 else name
+        return name + ".raw" if self.int8 or relu6 else name
 
     def close(self, name: str, relu6: bool) -> None:
         """Turn ``name.raw`` into the activation ``name``."""
@@ -306,26 +285,10 @@ def graph_bytes(
             return data
         file.unlink(missing_ok=True)  # cut short or altered: never load it
     data = build(load_weights(network), network, arithmetic)
-    _publish(data, folder, stem + _checksum(data) + ".onnx")
+    with contextlib.suppress(OSError):
+        write_file(folder / f"{stem}{_checksum(data)}.onnx", [data], durable=False)
     return data
 
 
 def _checksum(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
-
-
-def _publish(data: bytes, folder: Path, name: str) -> None:
-    """Write aside and rename, so that no reader ever sees half a file."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(dir=folder, suffix=".part")
-    except OSError:
-        return
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(aside, folder / name)
-    except OSError:
-        Path(aside).unlink(missing_ok=True)

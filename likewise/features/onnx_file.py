@@ -6,19 +6,6 @@
      "mean": [0.481, 0.458, 0.408], "std": [0.269, 0.261, 0.276],
      "layout": "NCHW", "output": "image_embeds", "normalise": true}
 
-size         side of the square input, or [height, width]
-resize       ``squash`` to the size, or ``shortest``: scale the shorter side to it
-crop         true with ``shortest``: the centre is cut out; false with ``squash``
-mean, std    a channel's mean and deviation for values in [0, 1]
-layout       ``NCHW`` or ``NHWC``
-output       name of the output that holds one vector a picture
-normalise    whether rows are brought to unit length
-===========  =========================================================================
-
-Only ``interpolation`` (``bicubic``, the default, ``bilinear`` or ``area``) may be left out.
-Scale: whatever the network gives, or unit length.  The block's name carries a hash of the files,
-so that vectors of two networks are never mixed.  Nothing is parsed before it is needed.
-=======
 ``size`` is a side or [height, width], and docs/features.md explains the rest.  Scale: whatever
 the network gives, or unit length where it is to ``normalise``.
 The block's name carries a hash of the files, so that vectors of two networks are never mixed.
@@ -67,13 +54,8 @@ class Preprocessing:
     """What ``shortest`` scales the shorter side to, where more than the size is kept around it."""
 
     @classmethod
-    def read(cls, path: Path) -> Preprocessing:
-        """The settings of a JSON file; what is missing or wrong is named."""
-        return cls.of(read_json(path), path.name)
-
-    @classmethod
     def of(cls, values: Any, file: str = "settings") -> Preprocessing:
-        """The settings of a dictionary."""
+        """The settings of a JSON file; what is missing or wrong is named."""
         needed = ("size", "resize", "crop", "mean", "std", "layout", "output", "normalise")
         missing = [key for key in needed if key not in values]
         if missing:
@@ -165,7 +147,8 @@ class OnnxFile:
     @cached_property
     def settings(self) -> Preprocessing:
         """What is done to a picture first."""
-        return Preprocessing.read(self.path.with_suffix(".json"))
+        file = self.path.with_suffix(".json")
+        return Preprocessing.of(read_json(file), file.name)
 
     @cached_property
     def version(self) -> str:

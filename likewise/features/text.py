@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,7 +149,8 @@ class TextVocabulary:
             )
         self.words = tuple(words)
         self.language, self.unit = language, unit
-        self.stop_words = frozenset(_stop_words(language) if stop_words is None else stop_words)
+        usual = STOP_WORDS if language in ("english", "porter") else ()
+        self.stop_words = frozenset(usual if stop_words is None else stop_words)
         self._column = {word: i for i, word in enumerate(self.words)}
         if len(self._column) != len(self.words):
             raise BadInput("A vocabulary names each word once; this one repeats some.")
@@ -269,18 +271,10 @@ class TextVocabulary:
     def _stems(self, texts: Iterable[str | bytes]) -> Iterator[list[str]]:
         # A stemmer keeps state while it works: one a call keeps threads apart.
         stemmer = snowballstemmer.stemmer(self.language) if self.language else None
-        known: dict[str, str] = {}
 
+        @cache
         def stem(word: str) -> str:
-            if stemmer is None:
-                return word
-            if word not in known:
-                known[word] = stemmer.stemWord(word) or word
-            return known[word]
+            return word if stemmer is None else stemmer.stemWord(word) or word
 
         for text in texts:
             yield [stem(word) for word in split_words(text) if word not in self.stop_words]
-
-
-def _stop_words(language: str) -> frozenset[str]:
-    return STOP_WORDS if language in ("english", "porter") else frozenset()

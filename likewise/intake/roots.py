@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from likewise.intake import UNREACHABLE
 from likewise.store import Store
 from likewise.types import BadInput, NotFound
 
@@ -42,6 +43,29 @@ def add_root(store: Store, folder: Path, more: Path) -> None:
                 "twice. Start a collection of the larger folder instead."
             )
     store.settings.set(SETTING, [*store.settings.get(SETTING, []), str(added)])
+
+
+def remove_root(store: Store, folder: Path, more: Path) -> int:
+    """Leave an added folder; gives how many pictures leave search.  What was said of them stays."""
+    every = store.settings.get(SETTING, [])
+    root = next((r for r in every if r in (str(more), os.path.realpath(more))), None)
+    if root is None:
+        raise NotFound(
+            f"{more} was not added to the collection of {folder}; "
+            + (f"these were: {', '.join(every)}." if every else "no folder was.")
+        )
+    present = store.items.paths(store.items.compare(()).missing)
+    below = os.fsencode(root) + b"/"
+    gone = [item for item, path in present.items() if path.startswith(below)]
+    away = store.settings.get(UNREACHABLE, {"items": 0, "folders": []})
+    reasons = [line for line in away["folders"] if not line.startswith((f"{root}: ", f"{root}/"))]
+    with store.transaction():
+        drop_roots(store, {os.fsencode(root)})
+        store.items.remove(gone)
+        if reasons != away["folders"]:  # else all of its pictures were there
+            left = max(0, away["items"] - len(gone)) if reasons else 0
+            store.settings.set(UNREACHABLE, {"items": left, "folders": reasons})
+    return len(gone)
 
 
 def drop_roots(store: Store, gone: set[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""The page of jobs: another network, and another folder."""
+"""The page of jobs: another network, another folder, and one folder less."""
 
 from __future__ import annotations
 
@@ -52,3 +52,7 @@ def test_another_network_and_another_folder_are_asked_for(page, described, fault
     page.locator(".folders li", has_text=str(other)).wait_for()
     page.locator(".job.done").nth(1).wait_for()
     assert served.api("/status")["findable"] == 9
+    page.locator(".folders li", has_text=str(other)).get_by_role("button", name="Remove").click()
+    page.get_by_text("1 folder", exact=True).wait_for()
+    assert served.api("/status")["findable"] == 6
+    assert page.get_by_role("button", name="Remove", exact=True).count() == 0  # its own stays

@@ -8,7 +8,10 @@ from typer.testing import CliRunner
 
 import likewise
 from likewise.cli import app
+from likewise.collection.lines.defaults import NETWORK
+from likewise.collection.network import features_of
 from likewise.datasets import swatches
+from likewise.features import named
 from likewise.types import BadInput, SpaceMismatch
 
 
@@ -55,6 +58,16 @@ def test_a_changed_network_is_a_new_space_beside_the_old_one(folder):
         assert collection.search(folder / "new.jpg", k=2).ids.tolist()
         # Plain names mean the blocks of the collection's own network.
         assert collection.index(features=("deep", "colour"), processes=1).finished
+
+
+def test_the_default_is_that_of_new_collections_and_old_ones_remember_theirs(tmp_path):
+    with likewise.open(tmp_path, create=True) as collection:
+        told = collection.status()
+        assert (told["network"], told["arithmetic"]) == NETWORK
+        assert features_of(collection.store)[0] == named("deep", *NETWORK)
+        collection.store.settings.set("features", ["deep", "logits", "colour"])
+        told = collection.status()
+        assert (told["network"], told["arithmetic"]) == ("lite0", "float32")
 
 
 def test_a_new_collection_takes_its_network_at_once(tmp_path):

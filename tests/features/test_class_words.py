@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,3 +108,34 @@ def test_rows_made_by_hand_are_in_the_table() -> None:
         assert found.confidence >= 0.79
         told = np.bincount(found.columns, found.weights, len(row))
         np.testing.assert_allclose(told, row / row.max(), atol=1 / 255)
+
+
+def test_another_table_than_the_shipped_one_is_noticed() -> None:
+    made: Any = importlib.import_module("scripts.make_word_table")
+    with np.load(made.TARGET) as held:
+        shipped = {part: held[part] for part in held.files}
+    rows = np.arange(shipped["classes"].shape[1])
+    assert made.differences(shipped, shipped, rows) == []
+    few = {**shipped, **{part: shipped[part][..., ::9] for part in made.ROWS}}
+    assert made.differences(few, shipped, rows[::9]) == []
+    assert made.differences(few, shipped, rows[1::9][: len(rows[::9])]) != []
+    some = slice(0, 200)  # of 40,000: more than rounding explains
+    for part in ("weights", "confidence"):
+        other = shipped[part].copy()
+        other[..., some] = np.where(other[..., some] > 100, other[..., some] - 50, 160)
+        (told,) = made.differences({**shipped, part: other}, shipped, rows)
+        assert "rows differ" in told
+    close = shipped["weights"].copy()
+    close[:] = np.where(close > 100, close - 2, close + 2)  # as another processor rounds
+    assert made.differences({**shipped, "weights": close}, shipped, rows) == []
+    words = np.append(shipped["words"], ord("s")).astype(np.uint8)
+    assert made.differences({**shipped, "words": words}, shipped, rows) == ["The words differ."]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("LIKEWISE_WORD_SOURCES" not in os.environ, reason="names no folder of sources")
+def test_the_shipped_table_is_what_the_script_makes() -> None:
+    made: Any = importlib.import_module("scripts.make_word_table")
+    anew, rows = made.table(Path(os.environ["LIKEWISE_WORD_SOURCES"]), 20)
+    with np.load(made.TARGET) as shipped:
+        assert made.differences(anew, shipped, rows) == []

@@ -1,11 +1,12 @@
 """Files as phones and cameras write them: HEIC, RAW, JPEG XL, 16 bits, panoramas, pairs.
 
-HEIC files are written by pillow-heif, DNG files by hand.
+HEIC files are written by pillow-heif, DNG files by hand; others where LIKEWISE_RAW names a folder.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pillow_heif
@@ -116,6 +117,50 @@ def test_a_raw_file_without_a_preview_that_serves_is_developed(preview):
     assert p.pixels.shape == (341, 512, 3)
     close = np.asarray(image.resize((512, 341))).astype(float).ravel()
     assert np.corrcoef(close, p.pixels.astype(float).ravel())[0, 1] > 0.97
+
+
+def test_a_kind_that_cannot_be_developed_shows_its_small_preview_or_says_what_to_do(monkeypatch):
+    import rawpy
+
+    class Unknown:
+        """A file that was opened, and cannot be developed."""
+
+        def __init__(self, raw):
+            self.raw = raw
+
+        def __getattr__(self, name):
+            return getattr(self.raw, name)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.raw.close()
+
+        def postprocess(self, **_):
+            raise rawpy.LibRawFileUnsupportedError(b"Unsupported file format or not RAW file")
+
+    opened = rawpy.imread
+    small = photo(120, 80, seed=5)
+    files = [dng(np.asarray(photo(1200, 800)), p) for p in (saved(small, "JPEG", quality=95), b"")]
+    monkeypatch.setattr(rawpy, "imread", lambda data: Unknown(opened(data)))
+    p = decode(files[0])
+    assert (p.width, p.height, p.format) == (1200, 800, "RAW")
+    assert distance(p.pixels, small) < 5
+    with pytest.raises(Unreadable, match="put a JPEG of the same name beside it"):
+        decode(files[1])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("LIKEWISE_RAW" not in os.environ, reason="LIKEWISE_RAW names no folder")
+def test_raw_files_of_others_are_opened_or_told_why_not():
+    """For instance those of the source package of dngpy 0.1.3, below extern/sample_files."""
+    files = sorted(Path(os.environ["LIKEWISE_RAW"]).rglob("*.[dD][nN][gG]"))
+    assert files
+    for file in files:
+        picture = decode(file.read_bytes())
+        assert picture.format == "RAW"
+        assert picture.thumbnail[:2] == b"\xff\xd8"
 
 
 @pytest.mark.parametrize("with_preview", [True, False])

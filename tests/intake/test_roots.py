@@ -114,6 +114,51 @@ def test_one_that_is_gone_for_good_can_be_left(two):
         assert collection.status()["roots"] == [str(own)]
 
 
+def test_one_that_was_added_is_removed_and_comes_back_with_its_marks(two, tmp_path):
+    own, other = two
+    (other / "broken.jpg").write_bytes(b"no picture")
+    with likewise.open(own, create=True) as collection:
+        collection.add(other)
+        index(collection)
+        item = collection.item(f"{other}/swatch-0020.jpg").id
+        asked = collection.item("swatch-0001.jpg").id
+        collection.mark(asked, [item])
+        with pytest.raises(NotFound, match="was not added"):
+            collection.remove(own)
+        (tmp_path / "drive").rename(tmp_path / "away")  # also while it is out of reach
+        assert index(collection).unreachable == 16
+        assert collection.remove(other) == 16
+        assert (len(collection), collection.status()["roots"]) == (15, [str(own)])
+        assert not collection.problems()
+        told = collection.status()
+        assert (told["unreachable"], told["unreachable_folders"]) == (0, [])
+        assert not any(p.startswith("/") for p in collection.search(asked, k=30).paths)
+        with pytest.raises(NotFound, match="no folder was"):
+            collection.remove(other)
+        report = index(collection)
+        assert (report.removed, report.unreachable, report.unreadable_folders) == (0, 0, [])
+        (tmp_path / "away").rename(tmp_path / "drive")
+        collection.add(other)
+        report = index(collection)
+        assert (report.embedded, len(collection)) == (0, 30)  # nothing is described again
+        assert collection.item(f"{other}/swatch-0020.jpg").id == item
+        assert collection.search(asked, k=3).marks == 1
+
+
+def test_a_folder_whose_name_another_begins_with_stays(two, tmp_path):
+    own, other = two
+    beside = other.with_name(other.name + "2")
+    shutil.copytree(other / "deep", beside)
+    with likewise.open(own, create=True) as collection:
+        collection.add(other)
+        collection.add(beside)
+        index(collection)
+        assert collection.remove(other) == 15
+        assert index(collection).removed == 0
+        assert collection.status()["roots"] == [str(own), str(beside)]
+        assert len(collection) == 20
+
+
 def test_a_drive_pulled_out_in_the_middle_makes_nothing_unreadable(two, tmp_path, monkeypatch):
     own, other = two
     with likewise.open(own, create=True) as collection:
@@ -165,6 +210,10 @@ def test_by_command_a_folder_is_added_and_indexed(two):
     assert "15 new pictures" in told.output
     assert run(app, ["add", str(other), "--collection", str(own)]).exit_code == 2
     assert str(other) in run(app, ["status", "--collection", str(own)]).output
+    assert run(app, ["remove", str(own), "--collection", str(own), "--json"]).exit_code != 0
+    told = run(app, ["remove", str(other), "--collection", str(own)])
+    assert (told.exit_code, "15 pictures are searched no more" in told.output) == (0, True)
+    assert run(app, ["remove", str(other), "--collection", str(own)]).exit_code != 0
 
 
 @pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])

@@ -340,7 +340,7 @@ def _work_with_an_open_eye(*given):
             path.write_text("changed")
         raise ValueError("parsed in confinement")
 
-    onnx_file.Preprocessing.read = onnx_file.open_network = parse
+    onnx_file.read_json = onnx_file.open_network = parse
     child.work(*given)
 
 

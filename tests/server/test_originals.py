@@ -137,6 +137,32 @@ def test_folders_are_listed_and_one_is_added_and_read(client, collection, folder
     assert client.get(f"{API}/roots").json()[1] == {"path": str(other), "reachable": False}
 
 
+def test_a_folder_is_removed_unless_pictures_are_being_read(client, collection, folder, tmp_path):
+    from likewise.datasets import swatches
+
+    other = tmp_path / "drive"
+    swatches(3, size=48, seed=77).write(other, jobs=1)
+    client.post(f"{API}/roots", json={"path": str(other)})
+    collection.index(processes=1)
+    before = len(collection)
+
+    def remove(path, **how):
+        return client.post(f"{API}/roots/remove", json={"path": str(path)}, **how)
+
+    for bad, status, says in (
+        (folder, 404, "was not added"), (tmp_path, 404, str(other)), ("drive", 422, "whole path"),
+    ):  # fmt: skip
+        answer = remove(bad)
+        assert (answer.status_code, says in answer.json()["detail"]) == (status, True), answer.text
+    assert remove(other, headers={"X-Forwarded-For": "203.0.113.9"}).status_code == 403
+    job = collection.jobs.create("index").id
+    collection.jobs.move(job, "running")
+    assert remove(other).status_code == 409
+    collection.jobs.move(job, "done")
+    assert remove(other).json() == [{"path": str(folder), "reachable": True}]
+    assert len(collection) == before - 3
+
+
 def test_a_folder_that_cannot_be_added_is_refused_with_a_reason(client, folder, tmp_path):
     (folder / "inside").mkdir()
     (tmp_path / "file").write_bytes(b"no folder")

@@ -13,8 +13,8 @@ from likewise.spaces import BlockSpec
 FEATURES = ("deep", "logits", "colour", "texture", "shape")
 """Blocks that are computed for every picture."""
 
-NETWORK = ("lite0", "float32")
-"""Network and arithmetic of a new collection."""
+NETWORK = ("lite2", "int8")
+"""Network and arithmetic of a new collection, by the rule of that experiment."""
 
 SPECS: Mapping[str, BlockSpec] = {
     "deep": BlockSpec(128, power=0.5, unit_first=True),

@@ -77,6 +77,8 @@ def decode(data: bytes, *, gps: bool = False, thumbnail: bool = True) -> Picture
                 return _decode_open(image, gps, thumbnail)
         except Unreadable:
             raise
+        except NotImplementedError as error:
+            raise Unreadable(str(error)) from None
         except (Image.DecompressionBombWarning, Image.DecompressionBombError):
             raise Unreadable(
                 f"The picture declares more than {MAX_PIXELS // 1_000_000} million pixels."

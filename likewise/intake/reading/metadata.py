@@ -64,6 +64,10 @@ def _clean(value: Any) -> str:
     return " ".join(text.split())[:MAX_TEXT]
 
 
+def _caption(facts: dict[str, Any], text: Any) -> None:
+    facts["caption"] = facts.get("caption") or _clean(text)
+
+
 def _iso(value: Any) -> str:
     match = _DATE.match(_clean(value))
     if not match or match[1] == "0000":
@@ -76,16 +80,11 @@ def _iso(value: Any) -> str:
 
 def _exif(exif: Image.Exif, facts: dict[str, Any]) -> None:
     detail = exif.get_ifd(0x8769)
-    for tag in (0x9003, 0x9004):
-        if not facts.get("taken"):
-            facts["taken"] = _iso(detail.get(tag, ""))
-    if not facts.get("taken"):
-        facts["taken"] = _iso(exif.get(0x0132, ""))
+    dates = (detail.get(0x9003, ""), detail.get(0x9004, ""), exif.get(0x0132, ""))
+    facts["taken"] = next(filter(None, map(_iso, dates)), "")
     make, model = _clean(exif.get(0x010F, "")), _clean(exif.get(0x0110, ""))
     facts["camera"] = model if model.lower().startswith(make.lower()) else f"{make} {model}".strip()
-    caption = _clean(exif.get(0x010E, ""))
-    if caption:
-        facts["caption"] = caption
+    _caption(facts, exif.get(0x010E, ""))
 
 
 def _iptc(image: Image.Image, facts: dict[str, Any]) -> None:
@@ -96,10 +95,8 @@ def _iptc(image: Image.Image, facts: dict[str, Any]) -> None:
     words = words if isinstance(words, list) else [words]
     facts["keywords"] += [w for w in map(_clean, words) if w]
     for key in ((2, 120), (2, 5)):
-        text = info.get(key)
-        text = _clean(text[0] if isinstance(text, list) else text) if text else ""
-        if text and not facts.get("caption"):
-            facts["caption"] = text
+        text = info.get(key) or ""
+        _caption(facts, text[0] if isinstance(text, list) else text)
 
 
 def _xmp(image: Image.Image, facts: dict[str, Any]) -> None:
@@ -113,8 +110,7 @@ def _xmp(image: Image.Image, facts: dict[str, Any]) -> None:
     facts["keywords"] += [w for w in _listed(root, dc + "subject") if w]
     for name in ("description", "title"):
         for text in _listed(root, dc + name):
-            if text and not facts.get("caption"):
-                facts["caption"] = text
+            _caption(facts, text)
 
 
 def _listed(root: ElementTree.Element, tag: str) -> Iterator[str]:
@@ -125,9 +121,7 @@ def _listed(root: ElementTree.Element, tag: str) -> Iterator[str]:
 
 def _text_chunks(image: Image.Image, facts: dict[str, Any]) -> None:
     for name in ("Description", "Title", "Comment", "comment"):
-        text = image.info.get(name)
-        if text and not facts.get("caption"):
-            facts["caption"] = _clean(text)
+        _caption(facts, image.info.get(name) or "")
 
 
 def _gps(exif: Image.Exif) -> tuple[float, float] | None:

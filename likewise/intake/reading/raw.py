@@ -14,6 +14,7 @@ _TIFF = (b"II*\x00", b"MM\x00*")
 _DNG_VERSION, _MAKE, _SUB_IFDS, _COMPRESSION = 0xC612, 0x010F, 0x014A, 0x0103
 _CAMERA_COMPRESSIONS = (32767, 34713, 65000, 65535)
 _ORIENTATION = 0x0112
+UNKNOWN = "LibRaw does not know this kind of RAW file; put a JPEG of the same name beside it."
 _EXIF_OF_FLIP = {3: 3, 5: 8, 6: 6}
 
 
@@ -28,8 +29,9 @@ class Developed(NamedTuple):
 def open_raw(data: bytes, side: int, most: int) -> Developed | None:
     """A view of a RAW file, at least ``side`` pixels long where the file has that many.
 
-    None where the bytes are of no RAW file; ValueError where they are damaged.
-    A picture of more than ``most`` pixels raises :class:`PIL.Image.DecompressionBombError`.
+    None where the bytes are of no RAW file; ValueError where they are damaged, NotImplementedError
+    where LibRaw does not know their kind and no preview of any size is in them.  A picture
+    of more than ``most`` pixels raises :class:`PIL.Image.DecompressionBombError`.
     """
     exif = _camera_tags(data) if data.startswith(_TIFF) else None
     if exif is None and not (data.startswith(_MAGIC) or data[4:11] == b"ftypcrx"):
@@ -41,24 +43,28 @@ def open_raw(data: bytes, side: int, most: int) -> Developed | None:
     except rawpy.LibRawFileUnsupportedError:
         if exif is not None and _DNG_VERSION not in exif:
             return None  # an ordinary TIFF of a camera or a scanner
-        raise ValueError("LibRaw does not know this camera's RAW files") from None
+        raise NotImplementedError(UNKNOWN) from None
     with raw:
         width, height = raw.sizes.width, raw.sizes.height
         if width * height > most:
             raise Image.DecompressionBombError
         try:
-            image = _preview(rawpy, raw, min(side, max(width, height)))
-            if image is None:
+            image = preview = _preview(rawpy, raw)
+            if image is None or max(image.size) < min(side, max(width, height)):
                 half = max(width, height) >= 2 * side
                 image = Image.fromarray(raw.postprocess(half_size=half, use_camera_wb=True))
+        except rawpy.LibRawFileUnsupportedError:  # its data, packed in JPEG XL for instance
+            if preview is None:
+                raise NotImplementedError(UNKNOWN) from None
+            image = preview
         except rawpy.LibRawError as error:
             raise ValueError(f"its RAW data: {error.args[0].decode().lower()}") from None
         sideways = raw.sizes.flip in (5, 6)
     return Developed(image, (height, width) if sideways else (width, height), exif)
 
 
-def _preview(rawpy: Any, raw: Any, side: int) -> Image.Image | None:
-    """The embedded preview, which says how it is to be turned; None where it is too small."""
+def _preview(rawpy: Any, raw: Any) -> Image.Image | None:
+    """The embedded preview, which says how it is to be turned; None where there is none."""
     try:
         preview = raw.extract_thumb()
     except (rawpy.LibRawNoThumbnailError, rawpy.LibRawUnsupportedThumbnailError):
@@ -67,8 +73,6 @@ def _preview(rawpy: Any, raw: Any, side: int) -> Image.Image | None:
         image: Image.Image = Image.open(io.BytesIO(preview.data), formats=("JPEG", "MPO"))
     else:
         image = Image.fromarray(np.asarray(preview.data))
-    if max(image.size) < side:
-        return None
     exif = image.getexif()
     exif[_ORIENTATION] = exif.get(_ORIENTATION) or _EXIF_OF_FLIP.get(raw.sizes.flip, 1)
     return image

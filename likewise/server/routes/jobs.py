@@ -16,7 +16,7 @@ from likewise.server.jobs import as_json
 from likewise.server.routes.originals import Own
 from likewise.server.schemas import BIGGEST, JobOut, Strict, Words
 from likewise.server.served import Here, Key
-from likewise.types import BadInput
+from likewise.types import BadInput, Busy
 
 router = APIRouter(tags=["jobs"], responses=refusals())
 Id = Annotated[int, Path(ge=1, le=BIGGEST)]
@@ -82,14 +82,30 @@ def roots(here: Here, own: Own) -> list[dict[str, Any]]:
 @router.post("/roots", response_model=list[RootOut], status_code=201)
 def add_root(asked: RootIn, here: Here, own: Own) -> list[dict[str, Any]]:
     """Make another folder part of the collection; the next index job reads it."""
+    here.collection.add(_whole(asked, own))
+    return roots(here, own)
+
+
+@router.post("/roots/remove", response_model=list[RootOut])
+def remove_root(asked: RootIn, here: Here, own: Own) -> list[dict[str, Any]]:
+    """Leave a folder that was added: its pictures are searched no more, marks on them stay."""
+    path = _whole(asked, own)
+    every = here.collection.jobs.all()
+    if any(job.kind in ("index", "demo") and job.state == "running" for job in every):
+        raise Busy("Pictures are being read; pause that job or wait, then remove the folder.")
+    here.collection.remove(path)
+    here.hub.publish("collection", {"removed": os.path.basename(path)})
+    return roots(here, own)
+
+
+def _whole(asked: RootIn, own: bool) -> str:
     if not own:
         raise HTTPException(
-            403, "Folders are added only on the machine that serves, and without a password."
+            403, "Folders are changed only on the machine that serves, and without a password."
         )
     if not os.path.isabs(asked.path):
         raise BadInput(f"Name the folder by its whole path, not {asked.path!r}.")
-    here.collection.add(asked.path)
-    return roots(here, own)
+    return asked.path
 
 
 @router.get("/jobs", response_model=list[JobOut])

@@ -40,9 +40,13 @@ function Folders() {
       start({ kind: "index" });
     } catch (error) { complain(error); }
   };
+  const own = roots[0]?.path.startsWith("/");
+  const remove = (root) => call("/roots/remove", { body: { path: root } }).then(setRoots, complain);
   return html`<details class="folders"><summary>${plural(roots.length, "folder")}</summary>
-    <ul>${roots.map((r) => html`<li key=${r.path}>${r.path}${!r.reachable && html` <span class="soft">(cannot be reached now; its photos stay)</span>`}</li>`)}</ul>
-    ${roots[0]?.path.startsWith("/") && html`<form class="buttons" onSubmit=${add}><label>Another folder <input value=${path} required
+    <ul>${roots.map((r, at) => html`<li key=${r.path}>${r.path}${!r.reachable && html` <span class="soft">(cannot be reached now; its photos stay)</span>`}
+      ${own && at > 0 && html` <button title="Its photos are searched no more; files and marks stay, and adding it again brings them back"
+        onClick=${() => remove(r.path)}>Remove</button>`}</li>`)}</ul>
+    ${own && html`<form class="buttons" onSubmit=${add}><label>Another folder <input value=${path} required
       placeholder="/media/drive/photos" onInput=${(e) => setPath(e.target.value)} /></label> <button>Add</button></form>`}</details>`;
 }
 
