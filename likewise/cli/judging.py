@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from likewise.cli.common import (
-    SOME_FAILED,
-    AsJson,
-    Data,
-    Where,
-    emit,
-    item_or_file,
-    opened,
-    plain_errors,
-    printable,
-    table,
-)
+from likewise.cli.common import OK, SOME_FAILED, Said, item_or_file, printable, table, verb
 from likewise.types import LOOK, JudgementKind
+
+if TYPE_CHECKING:
+    from likewise.collection import Collection
 
 app = typer.Typer(no_args_is_help=True, help="Import, export, list and undo judgements.")
 
@@ -28,8 +20,9 @@ Format = Annotated[
 ]
 
 
-@plain_errors
+@verb(write=True)
 def mark(
+    collection: Collection,
     query: Annotated[
         str | None, typer.Argument(help="The query picture: an item or a file.")
     ] = None,
@@ -42,32 +35,27 @@ def mark(
     text: Annotated[str, typer.Option("--text", help="Mark for these words instead.")] = "",
     line: Annotated[str, typer.Option(help="What was searched: look or objects.")] = LOOK,
     person: Annotated[str, typer.Option(help="Who says so.")] = "",
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Mark items as relevant or not to a query; its next search is better at once.
 
     Example: likewise mark beach.jpg -r a.jpg -r b.jpg --not c.jpg
     """
-    with opened(where, data, write=True) as collection:
-        shown = () if text or not query else item_or_file(query)
-        asked = collection.query(shown, text, line=line)
-        records: list[int] = []
-        for items, value in ((relevant or [], True), (irrelevant or [], False)):
-            if items:
-                records += collection.mark(
-                    asked, [item_or_file(i) for i in items], value, person=person, source="cli"
-                )
-    if as_json:
-        emit({"records": records})
-    else:
-        typer.echo(f"{len(records)} marks written; take one back with: likewise judgements undo")
+    shown = () if text or not query else item_or_file(query)
+    asked = collection.query(shown, text, line=line)
+    records: list[int] = []
+    for items, value in ((relevant or [], True), (irrelevant or [], False)):
+        if items:
+            records += collection.mark(
+                asked, [item_or_file(i) for i in items], value, person=person, source="cli"
+            )
+    written = f"{len(records)} marks written; take one back with: likewise judgements undo"
+    return Said({"records": records}, written)
 
 
 @app.command("import")
-@plain_errors
+@verb(write=True)
 def import_(
+    collection: Collection,
     file: Annotated[Path, typer.Argument(help="The file to read.")],
     format: Format = "",
     text_queries: Annotated[
@@ -76,10 +64,7 @@ def import_(
     queries: Annotated[
         Path | None, typer.Option(help="For UBI events: the file of UBI queries.")
     ] = None,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Read judgements from a file; good rows are kept, bad ones are listed.
 
     A table of clicks has the columns query, image (or item) and count (or clicks).
@@ -91,21 +76,16 @@ def import_(
         options["query_kind"] = "text"
     if queries is not None:
         options["queries"] = queries
-    with opened(where, data, write=True) as collection:
-        count, bad = collection.teaching.read(file, **options)
-    if as_json:
-        emit({"imported": count, "problems": bad})
-    else:
-        typer.echo(f"{count:,} judgements read.")
-        for line in bad:
-            typer.echo(f"  {printable(line)}", err=True)
-    if bad:
-        raise typer.Exit(SOME_FAILED)
+    count, bad = collection.teaching.read(file, **options)
+    beside = [f"  {printable(line)}" for line in bad]
+    found = {"imported": count, "problems": bad}
+    return Said(found, f"{count:,} judgements read.", beside, SOME_FAILED if bad else OK)
 
 
 @app.command("export")
-@plain_errors
+@verb()
 def export(
+    collection: Collection,
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     format: Format = "",
     kind: Annotated[
@@ -115,69 +95,48 @@ def export(
     queries: Annotated[
         Path | None, typer.Option(help="For UBI events: the file of UBI queries to write.")
     ] = None,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Write every judgement that counts to a file, or those of some kinds.
 
     Example: likewise judgements export judgements.jsonl
 
     Example: likewise judgements export events.jsonl --kind click --format ubi --queries asked.jsonl
     """
-    with opened(where, data) as collection:
-        count = collection.teaching.write(
-            file,
-            kinds=cast(list[JudgementKind], kind or []),
-            format=format or None,
-            queries=queries,
-        )
-    if as_json:
-        emit({"exported": count, "file": str(file)})
-    else:
-        typer.echo(f"{count:,} judgements written to {file}.")
+    kinds = cast(list[JudgementKind], kind or [])
+    count = collection.teaching.write(file, kinds=kinds, format=format or None, queries=queries)
+    done = {"exported": count, "file": str(file)}
+    return Said(done, f"{count:,} judgements written to {file}.")
 
 
 @app.command("list")
-@plain_errors
+@verb()
 def list_(
+    collection: Collection,
     last: Annotated[int, typer.Option(help="How many, newest last.")] = 20,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """List the latest judgements with their numbers.
 
     Example: likewise judgements list --last 50
     """
-    with opened(where, data) as collection:
-        records = list(collection.log.records(undone=True))[-last:]
-    if as_json:
-        emit([{"id": r.id, "undone": r.undone, "judgement": r.judgement} for r in records])
-        return
+    records = list(collection.log.records(undone=True))[-last:]
+    found = [{"id": r.id, "undone": r.undone, "judgement": r.judgement} for r in records]
     rows = [
         [r.id, "undone" if r.undone else "", r.judgement.kind, r.judgement.query.value,
          " ".join(r.judgement.items), f"{r.judgement.value:g}", r.judgement.person]
         for r in records
     ]  # fmt: skip
-    table("", ["", "", "kind", "query", "items", "value", "person"], rows)
+    return Said(found, table(["", "", "kind", "query", "items", "value", "person"], rows))
 
 
 @app.command("undo")
-@plain_errors
+@verb(write=True)
 def undo(
+    collection: Collection,
     record: Annotated[int | None, typer.Argument(help="Its number; the last one if none.")] = None,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Take a judgement back.
 
     Example: likewise judgements undo 12
     """
-    with opened(where, data, write=True) as collection:
-        number = collection.undo(record, source="cli")
-    if as_json:
-        emit({"undone": number})
-    else:
-        typer.echo(f"Judgement {number} no longer counts.")
+    number = collection.undo(record, source="cli")
+    return Said({"undone": number}, f"Judgement {number} no longer counts.")
