@@ -20,17 +20,7 @@ CHUNK = 8192
 
 
 def collection_map(x: Any, *, landmarks: int = LANDMARKS, seed: int = 0) -> FloatArray:
-    """Positions of all items in a box of side one.
-
-    Parameters
-    ----------
-    x
-        One row an item.
-    landmarks
-        How many points are laid out against each other.
-    seed
-        Of k-means and t-SNE; the same seed gives the same map.
-    """
+    """Positions of all items in a box of side one; the same seed gives the same map."""
     points = as_matrix(x, name="items").astype(np.float32)
     if not len(points):
         raise BadInput("A map needs at least one item.")
