@@ -22,7 +22,7 @@ PLACES = {
     "search": "likewise.cli.pictures:search",
     "suggest": "likewise.cli.pictures:suggest",
     "mark": "likewise.cli.judging:mark",
-    "label": "likewise.cli.labelling:label",
+    "label": "likewise.cli.judging:label",
     "learn": "likewise.cli.modelling:learn",
     "methods": "likewise.cli.modelling:methods",
     "evaluate": "likewise.cli.modelling:evaluate",
@@ -39,7 +39,7 @@ PLACES = {
     "open": "likewise.cli.serving:open_",
     "serve": "likewise.cli.serving:serve",
     "demo": "likewise.cli.serving:demo",
-    "judgements": "likewise.cli.labelling:app",
+    "judgements": "likewise.cli.judging:app",
     "models": "likewise.cli.modelling:models_app",
     "session": "likewise.cli.sessions:app",
 }

@@ -5,25 +5,12 @@ from __future__ import annotations
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import likewise
-from likewise.cli.common import (
-    OK,
-    SOME_FAILED,
-    Data,
-    Quiet,
-    Said,
-    Where,
-    item_or_file,
-    opened,
-    printable,
-    progress_bar,
-    table,
-    verb,
-)
+from likewise.cli import common
 from likewise.filters import Filter
 from likewise.types import LOOK, BadInput, Busy
 
@@ -32,10 +19,10 @@ if TYPE_CHECKING:
     from likewise.collection.options import Crop
 
 
-@verb()
+@common.verb()
 def index(
     folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
-    data: Data = None,
+    data: common.Data = None,
     features: Annotated[
         str,
         typer.Option(
@@ -77,11 +64,11 @@ def index(
     retry: Annotated[
         bool, typer.Option("--retry", help="Try unreadable files and damaged vectors again.")
     ] = False,
-    quiet: Quiet = False,
+    quiet: common.Quiet = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how long it would take and how much room.")
     ] = False,
-) -> Said:
+) -> common.Said:
     """Index a folder: only new and changed pictures are read.
 
     Ctrl-C pauses; running it again goes on.
@@ -93,9 +80,9 @@ def index(
         from likewise.collection.foresight import foreseen
 
         forecast = foreseen(folder, data, wanted, processes=1 if quiet else processes)
-        return Said(asdict(forecast), f"{forecast.sentence}.")
+        return common.Said(asdict(forecast), f"{forecast.sentence}.")
     with likewise.open(folder, data=data, create=True) as collection:
-        with progress_bar("Indexing") as tell:
+        with common.progress_bar("Indexing") as tell:
             report = collection.index(
                 features=wanted,
                 processes=processes,
@@ -125,15 +112,15 @@ def index(
     if status["items"]["problem"]:
         lines.append("  See why with: likewise problems")
     failed = report.problems or report.unreadable_folders or notes
-    return Said(
+    return common.Said(
         {**report.__dict__, "status": status, "notes": [*report.notes, *notes]},
         "\n".join(lines),
-        [f"  {printable(line)}" for line in [*report.unreadable_folders, *notes]],
-        SOME_FAILED if failed else OK,
+        [f"  {common.printable(line)}" for line in [*report.unreadable_folders, *notes]],
+        common.SOME_FAILED if failed else common.OK,
     )
 
 
-@verb()
+@common.verb()
 def search(
     pictures: Annotated[
         list[str] | None, typer.Argument(help="Items or picture files; none for words alone.")
@@ -182,9 +169,9 @@ def search(
         int, typer.Option(help="Check the geometry of so many first results (line objects).")
     ] = 0,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG or JPEG).")] = None,
-    where: Where = None,
-    data: Data = None,
-) -> Said:
+    where: common.Where = None,
+    data: common.Data = None,
+) -> common.Said:
     """Search by pictures, words, or both.
 
     Example: likewise search beach.jpg --text "dog" --without rain.jpg -k 10
@@ -199,11 +186,11 @@ def search(
         min_pixels=min_pixels,
         max_pixels=max_pixels,
     )
-    with opened(where, data) as collection:
+    with common.opened(where, data) as collection:
         answer = collection.search(
-            [item_or_file(p) for p in pictures or ()],
+            [common.item_or_file(p) for p in pictures or ()],
             text,
-            without=[item_or_file(p) for p in without or ()],
+            without=[common.item_or_file(p) for p in without or ()],
             weights=weights or None,
             crop=parse_crop(crop),
             line=line,
@@ -224,7 +211,7 @@ def search(
     if open_ is not None:
         log_click(where, data, (pictures or [], text, parse_crop(crop), line), chosen, open_)
     beside = filter(None, [answer.degraded, *answer.notes])
-    return Said(answer.as_json(), _shown(answer), beside)
+    return common.Said(answer.as_json(), _shown(answer), beside)
 
 
 def open_result(collection: Collection, answer: Answer, place: int) -> int:
@@ -246,20 +233,20 @@ def log_click(
     """Write down that a result was opened; while another process writes, say that it is not."""
     pictures, text, crop, line = asked
     try:
-        with opened(where, data, write=True) as collection:
-            shown = [item_or_file(p) for p in pictures]
+        with common.opened(where, data, write=True) as collection:
+            shown = [common.item_or_file(p) for p in pictures]
             query = collection.query(shown, text, crop=crop, line=line)
             collection.click(query, item, source="cli", position=place)
     except Busy as error:
         typer.echo(f"The click was not kept: {error}", err=True)
 
 
-@verb()
+@common.verb()
 def suggest(
     collection: Collection,
     text: Annotated[str, typer.Argument(help="Words.")],
     k: Annotated[int, typer.Option("-k", help="How many.")] = 8,
-) -> Said:
+) -> common.Said:
     """Name queries near this one: earlier ones, and tags, that ask for alike pictures.
 
     Example: likewise suggest "red stripes"
@@ -267,7 +254,7 @@ def suggest(
     found = collection.suggest(text, k)
     none = [] if found else ["No learned query is near; see: likewise methods"]
     value = [{"text": t, "score": score} for t, score in found]
-    return Said(value, "\n".join(printable(other) for other, _ in found), none)
+    return common.Said(value, "\n".join(common.printable(other) for other, _ in found), none)
 
 
 def parse_crop(text: str) -> Crop | None:
@@ -288,11 +275,16 @@ def _shown(answer: Answer) -> str:
         lines.append("Nothing found.")
     else:
         rows = [
-            [place, r.item, f"{r.score:.4f}", r.path, " + ".join(r.found_by), *_inliers(r, answer)]
+            [place, r.item, f"{r.score:.4f}", r.path, " + ".join(r.found_by)]
             for place, r in enumerate(answer.results, start=1)
         ]
+        if any(r.inliers is not None for r in answer.results):
+            for row, r in zip(rows, answer.results):
+                row.append("" if r.inliers is None else r.inliers)
         heads = ["", "item", "score", "file", "found by"]
-        lines.append(table(heads + ["places that agree"] * (len(rows[0]) - len(heads)), rows))
+        lines.append(
+            common.table(heads + ["places that agree"] * (len(rows[0]) - len(heads)), rows)
+        )
     rests = f"model {answer.model}, index {answer.generation}"
     if answer.reader:
         rests += f", words read by {answer.reader}"
@@ -304,38 +296,28 @@ def _shown(answer: Answer) -> str:
         taught = offer.text or offer.name
         option = "" if offer.used else f": --use {shlex.quote(offer.name)}"
         lines.append(
-            f"{says} your feedback on {printable(taught)} "
-            f"({offer.right} right, {offer.wrong} wrong){printable(option)}"
+            f"{says} your feedback on {common.printable(taught)} "
+            f"({offer.right} right, {offer.wrong} wrong){common.printable(option)}"
         )
     return "\n".join(lines)
-
-
-def _inliers(result: Any, answer: Answer) -> list[str]:
-    """A column for the geometric check, where any result had one."""
-    if all(r.inliers is None for r in answer.results):
-        return []
-    return ["" if result.inliers is None else str(result.inliers)]
 
 
 def write_sheet(collection: Collection, answer: Answer, path: Path) -> None:
     """A contact sheet of an answer."""
     import io
 
-    import numpy as np
     from PIL import Image
 
     from likewise.layout.sheet import contact_sheet
 
-    pictures = []
-    for result in answer.results:
-        with Image.open(io.BytesIO(collection.thumbnail(result.item))) as small:
-            pictures.append(np.asarray(small.convert("RGB")))
-    names = [printable(Path(r.path).name) for r in answer.results]
+    small = (io.BytesIO(collection.thumbnail(result.item)) for result in answer.results)
+    pictures = [Image.open(file) for file in small]
+    names = [common.printable(Path(r.path).name) for r in answer.results]
     contact_sheet(pictures, path, captions=names)
 
 
-@verb()
-def problems(collection: Collection) -> Said:
+@common.verb()
+def problems(collection: Collection) -> common.Said:
     """List files that could not be read, each with one reason.
 
     Example: likewise problems --json
@@ -343,39 +325,39 @@ def problems(collection: Collection) -> Said:
     found = collection.problems()
     text = "Every file could be read."
     if found:
-        text = table(["item", "file", "reason"], [[i.id, i.file, i.reason] for i in found])
+        text = common.table(["item", "file", "reason"], [[i.id, i.file, i.reason] for i in found])
         text += "\nMended files are read by the next: likewise index (or index --retry)"
-    return Said([{"item": i.id, "file": i.file, "reason": i.reason} for i in found], text)
+    return common.Said([{"item": i.id, "file": i.file, "reason": i.reason} for i in found], text)
 
 
-@verb()
+@common.verb()
 def duplicates(
     collection: Collection,
     threshold: Annotated[
         float | None, typer.Option(help="How alike, from 0 to 1 (default 0.9).")
     ] = None,
-) -> Said:
+) -> common.Said:
     """List groups of near-duplicates.
 
     Example: likewise duplicates --threshold 0.95
     """
     found = collection.duplicates(threshold)
     names = {i: collection.item(i).file for group in found for i in group}
-    lines = ["  ".join(printable(names[i]) for i in group) for group in found]
+    lines = ["  ".join(common.printable(names[i]) for i in group) for group in found]
     lines.append(f"{len(found):,} groups of near-duplicates.")
     value = [[{"item": i, "file": names[i]} for i in group] for group in found]
-    return Said(value, "\n".join(lines))
+    return common.Said(value, "\n".join(lines))
 
 
-@verb()
+@common.verb()
 def neighbours(
     collection: Collection,
     file: Annotated[Path, typer.Argument(help="The Parquet file to write.")],
     k: Annotated[int, typer.Option("-k", help="How many of each.")] = 10,
-) -> Said:
+) -> common.Said:
     """Write the k nearest of every item as Parquet.
 
     Example: likewise neighbours nearest.parquet -k 20
     """
     rows = collection.neighbours(file, k)
-    return Said({"file": str(file), "rows": rows}, f"Wrote {rows:,} rows to {file}.")
+    return common.Said({"file": str(file), "rows": rows}, f"Wrote {rows:,} rows to {file}.")
