@@ -50,7 +50,7 @@ def main(report: Report) -> None:
     codes, fresh = every[:items], every[items:]
     column = rng.permutation(items) * MOST // items
     count = 20 if report.quick else 100
-    from likewise.index._recall import learned_like
+    from likewise.index._probed import learned_like
 
     queries = {"plain": fresh[:count], "learned": learned_like(fresh[-count:], dim, rng)}
     flat = FlatIndex.build(codes)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from experiments.report import Report, percentiles_ms, run
 from likewise.index import BaseIndex, load
-from likewise.index._recall import learned_like
+from likewise.index._probed import learned_like
 from likewise.index.faiss import FaissIndex
 from likewise.index.flat import FlatIndex
 from likewise.index.tree import TreeIndex

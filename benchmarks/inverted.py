@@ -101,7 +101,7 @@ def built(
         **size,
         seconds=seconds,
         per_second=counts.shape[0] / seconds,
-        bytes_per_posting=index.nbytes / index.postings,
+        bytes_per_posting=index.nbytes / index.codes().nnz,
     )
     return index, seconds
 
@@ -291,7 +291,7 @@ def large(
     report.row(
         method="ours, in generations", items=items, words=space.words, k=TOP, p50_ms=p50,
         p99_ms=p99, seconds=seconds, per_second=items / seconds,
-        bytes_per_posting=index.nbytes / index.postings, rss_mib=peak_mib(),
+        bytes_per_posting=index.nbytes / index.codes().nnz, rss_mib=peak_mib(),
     )  # fmt: skip
 
 

@@ -13,11 +13,12 @@ import time
 import numpy as np
 from sklearn.metrics import average_precision_score
 
+from experiments.relevance import Relevance
 from experiments.report import Report, best_of, peak_mib, run
 from experiments.score_ranking import rank
-from likewise.evaluation import Relevance, average_precision, evaluate, randomisation_test
+from likewise.evaluation import average_precision, evaluate, randomisation_test
 
-ALL = ("map", "p1", "p10", "recall10", "ndcg10", "ndcg25_paper", "top4", "top_precision", "bpref")
+ALL = ("map", "p1", "p10", "recall10", "ndcg10", "top4", "top_precision", "bpref")
 
 
 def main(report: Report) -> None:

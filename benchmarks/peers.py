@@ -67,7 +67,7 @@ def linear(method: Callable[[Marked], Floats]) -> Scores:
 
 def best_score(bench: Bench, row: int, m: Marked) -> Floats:
     """By the most similar example."""
-    right = (np.vstack([m.query[None], m.good]) @ bench.items.T).max(axis=0)
+    right: Floats = (np.vstack([m.query[None], m.good]) @ bench.items.T).max(axis=0)
     if not len(m.bad):
         return right
     wrong = (m.bad @ bench.items.T).max(axis=0)

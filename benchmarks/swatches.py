@@ -16,10 +16,10 @@ from joblib import Parallel, delayed
 from PIL import Image
 
 from experiments.report import Report, peak_mib, run
+from experiments.sheets import SheetRow, sheet_of_rows
 from likewise.datasets.swatch_art import SCALES, TEXTURES
 from likewise.datasets.swatch_motifs import MOTIFS
 from likewise.datasets.swatches import SwatchSet, swatches
-from likewise.layout.sheet import SheetRow, contact_sheet
 
 
 def main(report: Report) -> None:
@@ -71,7 +71,7 @@ def docs_sheet(collection: SwatchSet, path: Path) -> Image.Image:
         row("Texture", pick("texture", list(TEXTURES), motif="stars", scale="large"), "texture"),
         row("Near-duplicates", alike[:8], "change"),
     ]
-    return contact_sheet(rows, path, columns=8, cell=128, quality=84)
+    return sheet_of_rows(rows, path, columns=8, cell=128, quality=84)
 
 
 def _write_noise(folder: Path, n: int, size: int, jobs: int) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from experiments.sheets import FRAMES
 from likewise.layout.board import CENTRE, SIDE
-from likewise.layout.sheet import FRAMES
 from likewise.types import BadInput
 
 PAPER = (250, 249, 246)

@@ -32,12 +32,13 @@ from snowballstemmer import stemmer
 
 from experiments.kept import cache_folder, keep_features
 from experiments.photo_features import Photos, Some, photo_features, photos
+from experiments.relevance import Relevance
 from experiments.report import Report, run
 from experiments.score_ranking import rank
 from experiments.sets import load_cifar10, load_corel5k, load_flickr8k
 from likewise.collection.lines.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import swatches
-from likewise.evaluation import Ranked, Relevance, evaluate
+from likewise.evaluation import Ranked, evaluate
 from likewise.features import ARITHMETICS, BOTH, NETWORKS, REGISTRY, feature_set, named
 from likewise.features.deep import Network
 from likewise.features.deep_graph import graph_bytes

@@ -20,10 +20,10 @@ import numpy as np
 from sklearn.manifold import MDS, trustworthiness
 
 from experiments.board_picture import draw_board
+from experiments.layout_measures import distances, overlap, stress
 from experiments.photo_features import photo_features, photos
 from experiments.report import Report, run
-from likewise.layout.board import SIDE, Layout, arrange, classical
-from likewise.layout.quality import distances, overlap, stress
+from likewise.layout.board import SIDE, arrange, classical
 from likewise.learners.metric import balanced_scale
 from likewise.types import FloatArray
 
@@ -41,13 +41,13 @@ def main(report: Report) -> None:
     methods: dict[str, Callable[[int], FloatArray]] = {
         "smacof": lambda b: in_box(smacof(x[shown[b]])),
         "classical MDS": lambda b: in_box(classical(distances(x[shown[b]]))),
-        "board (default)": lambda b: arrange(x[shown[b]]).positions,
-        "board, query at centre": lambda b: arrange(x[shown[b]], query=x[queries[b]]).positions,
-        "board on a grid": lambda b: arrange(x[shown[b]], grid=True).positions,
+        "board (default)": lambda b: arrange(x[shown[b]]),
+        "board, query at centre": lambda b: arrange(x[shown[b]], query=x[queries[b]]),
+        "board on a grid": lambda b: arrange(x[shown[b]], grid=True),
     }
 
     def balanced(entropy: float, b: int) -> FloatArray:
-        return arrange(x[shown[b]], entropy=entropy).positions
+        return arrange(x[shown[b]], entropy=entropy)
 
     for value in LAMBDAS:
         name = f"board, lambda {value:g}"
@@ -105,9 +105,9 @@ def in_box(y: FloatArray) -> FloatArray:
 
 def picture(report: Report, x: FloatArray, query: int, shown: Any) -> None:
     pictures = photos("corel5k", report).pictures
-    layout: Layout = arrange(x[shown], query=x[query], side=SIDE)
+    place = arrange(x[shown], query=x[query], side=SIDE)
     file = report.path("board.jpg")
-    draw_board([pictures[int(i)] for i in shown], layout.positions, file, query=pictures[query])
+    draw_board([pictures[int(i)] for i in shown], place, file, query=pictures[query])
     report.say(f"a board is in {file}")
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.relevance import Relevance
 from experiments.score_ranking import rank
 from experiments.sets import load_mnist
 from likewise.evaluation import (
     Ranked,
-    Relevance,
     interpolated_precision,
     measure,
 )

@@ -22,10 +22,11 @@ from experiments.directions import (
 )
 from experiments.paper_sets import BLOCK, Floats, Ints, PaperSet
 from experiments.references import Learned, clipped, combine, label_pairs, learn_references
+from experiments.relevance import Relevance
 from experiments.rivals.identity_prior import identity_prior
 from experiments.rivals.qi_rsvm import qi_rsvm
 from experiments.score_ranking import rank
-from likewise.evaluation import Relevance, judged_average_precision, mean
+from likewise.evaluation import judged_average_precision, mean
 from likewise.types import Preferences
 
 SIGMA = 0.95

@@ -46,7 +46,7 @@ from experiments.rivals.cca import cca_similarity
 from experiments.rivals.pamir import fit_pamir
 from experiments.rivals.psi import fit_psi, random_start
 from experiments.score_ranking import rank
-from likewise.evaluation import ndcg, ndcg_paper, randomisation_test
+from likewise.evaluation import Ranked, ndcg, randomisation_test
 from likewise.learners.clicks import Clicks
 from likewise.solvers.cca import CCA, cca
 from likewise.solvers.rcca import Model, Settings, rcca, scaled
@@ -64,6 +64,8 @@ RANDOM_STEPS = (0.015, 0.03, 0.06)
 SMALL = (0.03, 0.1)
 Array = NDArray[Any]
 Setting = tuple[Any, ...]
+EXCELLENT = 3.0
+"""The best grade: excellent = 3, good = 2, bad = 0."""
 
 
 class Task(NamedTuple):
@@ -77,6 +79,20 @@ class Task(NamedTuple):
         """NDCG@10 and the paper's NDCG@25 of every text."""
         scores = ((self.texts @ model.wq) @ model.w) @ (self.x @ model.wv).T
         return graded(scores, self.grades)
+
+
+def ndcg_paper(ranked: Ranked, cut: int) -> Array:
+    """NDCG as the paper has it: normalised by ``cut`` items of the best grade.
+
+    ``Z sum_{j <= cut} (2^r_j - 1) / log(1 + j)`` with grades 3 (excellent), 2 (good) and 0 (bad),
+    and Z such that ``cut`` excellent items make 1.  A query with few excellent items cannot reach
+    1, whatever the ranking.
+    """
+    seen = ranked.ranks <= cut
+    gain = (np.exp2(ranked.grades[seen].astype(np.float64)) - 1) / np.log1p(ranked.ranks[seen])
+    total = np.bincount(ranked.query[seen], gain, len(ranked))
+    best = ((2.0**EXCELLENT - 1) / np.log1p(np.arange(1, cut + 1))).sum()
+    return np.where(ranked.relevant > 0, total / best, np.nan)
 
 
 def graded(scores: Array, grades: Array) -> tuple[Array, Array]:

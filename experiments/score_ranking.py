@@ -1,7 +1,7 @@
 """Large score matrices, ranked fast: radix sorts of blocks of queries in threads.
 
-``likewise.evaluation.rank`` takes a matrix too, one query after the other; experiments rank
-thousands of queries over tens of thousands of items, and the two agree.
+``likewise.evaluation.rank`` takes a run, names and all, one query after the other; experiments
+rank thousands of queries over tens of thousands of items, and the two agree.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from experiments.relevance import Relevance, RelevanceLike, as_relevance
 from experiments.row_order import count_relevant, rank_rows
-from likewise.evaluation import Ranked, Relevance, as_relevance
-from likewise.evaluation.ranking import check_items, check_length, empty, left_out
-from likewise.evaluation.relevance import RelevanceLike
+from likewise.evaluation import Ranked
+from likewise.evaluation.ranking import empty
 from likewise.types import BadInput, FloatArray, IdArray, as_matrix
 
 BLOCK_BYTES = 8 << 20
@@ -31,10 +31,23 @@ def rank(
     leave_out: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Ranked:
-    """As :func:`likewise.evaluation.rank` of a matrix; by default one thread per core."""
+    """Where the relevant items of every query stand; by default one thread per core.
+
+    Parameters
+    ----------
+    scores
+        One row a query, one column an item, higher is better; the ids are the column numbers.
+    relevance
+        What :func:`as_relevance` takes.
+    leave_out
+        For each query the id of an item to take out of the ranking, usually the query itself;
+        -1 takes none out.
+    """
     scores = np.asarray(scores)
     if scores.ndim != 2:
         raise BadInput(f"Scores must form a matrix of queries by items, not {scores.ndim} axes.")
+    if scores.dtype.kind not in "biuf":
+        raise BadInput("Scores must be numbers.")
     count, items = scores.shape
     truth = as_relevance(relevance, items=items)
     check_length(count, truth)
@@ -83,3 +96,31 @@ def _rank_block(scores: FloatArray, truth: Relevance, out: IdArray, block: slice
     inside = (out >= 0) & (out < keys.shape[1])
     lengths = keys.shape[1] - inside.astype(np.int64)
     return Ranked(starts, ranks, above, grades, lengths, irrelevant, top, truth.complete)
+
+
+def check_items(truth: Relevance, items: int) -> None:
+    """Refuse relevance that speaks of other items than there are scores of."""
+    inside = not len(truth.ids) or (truth.ids.min() >= 0 and truth.ids.max() < items)
+    if truth.items not in (None, items) or not inside:
+        raise BadInput(
+            f"The scores are of {items} items, but the relevance speaks of others; "
+            "make one column of scores for each item."
+        )
+
+
+def check_length(count: int, truth: Relevance) -> None:
+    """Refuse relevance of another number of queries."""
+    if len(truth) != count:
+        raise BadInput(
+            f"There are {count} rankings but relevance for {len(truth)} queries; give one each."
+        )
+
+
+def left_out(leave_out: ArrayLike | None, count: int) -> IdArray:
+    """Per query the id to take out, or -1."""
+    if leave_out is None:
+        return np.full(count, -1, dtype=np.int64)
+    out = np.asarray(leave_out)
+    if out.shape != (count,) or (count and out.dtype.kind not in "iu"):
+        raise BadInput(f"leave_out must hold one item id (or -1) for each of {count} queries.")
+    return out.astype(np.int64)

@@ -25,11 +25,11 @@ from experiments.report import Report, run
 from experiments.score_ranking import rank
 from experiments.sets import simulate_labels
 from experiments.sets.simulated import By, relevance
+from experiments.sheets import SheetRow, sheet_of_rows
 from likewise.collection.lines.defaults import FEATURES, SPECS, WEIGHTS
 from likewise.datasets import SwatchSet, swatches
 from likewise.evaluation import measure, randomisation_test
 from likewise.features import feature_set
-from likewise.layout.sheet import Mark, SheetRow, contact_sheet
 from likewise.learners import Plain
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.bilinear_learner import BilinearLearner
@@ -152,11 +152,11 @@ def draw(world: World, model: Bilinear, picked: list[tuple[By, int]], report: Re
             scores[query] = np.inf
             first = np.argsort(-scores, kind="stable")[:9]
             good = relevance(world.swatches, [query], kind)[0]
-            said: list[Mark] = ["query", *("relevant" if good[i] else "not" for i in first[1:])]
+            said = ["query", *("relevant" if good[i] else "not" for i in first[1:])]
             pictures = [world.pictures[i] for i in first]
             rows.append(SheetRow(pictures, f"taught by {kind}", marks=said))
         path = report.path(f"taught-{when}.jpg")
-        contact_sheet(rows, path, columns=9, cell=96)
+        sheet_of_rows(rows, path, columns=9, cell=96)
         report.say(f"wrote {path}")
 
 

@@ -40,11 +40,11 @@ def sync_file(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder (or the bytes of a file) are on the disk."""
     if os.name == "nt":  # a folder cannot be opened there, and NTFS journals its names
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -56,31 +56,15 @@ def write_file(
     chunks: Iterable[Any],
     *,
     durable: bool = True,
-    beside: Path | None = None,
     private: bool = False,
 ) -> tuple[str, int]:
-    """Write a file aside, sync it, and give it its name in one step.
+    """Write chunks of bytes aside, sync them, and give the file its name in one step.
 
-    Parameters
-    ----------
-    path
-        The final name; its folder is made where it is missing.
-    chunks
-        Anything with bytes (bytes, arrays), written one after another.
-    durable
-        False for caches: whole or absent, but not synced.
-    beside
-        Folder of the unfinished file, where it is not that of the finished one.
-    private
-        Whether only the owner may read it.
-
-    Returns
-    -------
-    tuple
-        SHA-256 in hex and the size in bytes.
+    Its folder is made where it is missing.  Unless ``durable`` (for caches) it is whole or absent,
+    but not synced; if ``private``, only the owner may read it.  Gives SHA-256 in hex and the size.
     """
     make_folder(path.parent, durable=durable)
-    aside = (beside or path.parent) / (TEMPORARY + secrets.token_hex(8))
+    aside = path.parent / (TEMPORARY + secrets.token_hex(8))
     digest, size = hashlib.sha256(), 0
     try:
         mode = 0o600 if private else 0o666

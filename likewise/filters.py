@@ -58,19 +58,8 @@ class Allowed:
     """The items that a filter lets through: a predicate, and their ids once somebody asks.
 
     An engine that keeps :data:`FACTS` beside its codes takes ``conditions``; to all others
-    this is an array of ids.
-
-    Parameters
-    ----------
-    filter
-        The predicate.
-    find
-        Gives the ids, in order.
-    conditions
-        The predicate over facts, or None where it cannot be said so.
-    restated
-        Items whose facts changed since a position in the log of changes, and those of them that
-        the filter lets through.
+    this is an array of ids, which ``find`` gives.  ``restated`` gives items whose facts changed
+    since a position in the log of changes, and those of them that the filter lets through.
     """
 
     def __init__(

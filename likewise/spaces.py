@@ -103,8 +103,8 @@ class Blocks:
             width = self._arrays[f"{name}.basis"].shape[1]
             self.slices[name] = slice(start, start + width)
             start += width
-        self._dim = start
-        self._fingerprint = fingerprint(self.kind, self._arrays, self._settings())
+        self.dim = start
+        self.fingerprint = fingerprint(self.kind, self._arrays, self._settings())
 
     @classmethod
     def fit(
@@ -160,16 +160,6 @@ class Blocks:
         """The same blocks, served smoothed in this way or as they are."""
         same = smoothing == self.smoothing
         return self if same else Blocks(self.specs, self._arrays, smoothing)
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of the blocks' names, settings, means, axes and smoothing."""
-        return self._fingerprint
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of all blocks together."""
-        return self._dim
 
     def transform(self, features: Mapping[str, Any]) -> FloatArray:
         """Picture vectors of raw features: reduce each block, bring it to unit length.
@@ -296,17 +286,8 @@ class Squared:
     kind: ClassVar[str] = "squared"
 
     def __init__(self, base: Blocks) -> None:
-        self.base = base
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of the base's fingerprint."""
-        return fingerprint(self.kind, {}, {"base": self.base.fingerprint})
-
-    @property
-    def dim(self) -> int:
-        """Twice the base's dimension."""
-        return 2 * self.base.dim
+        self.base, self.dim = base, 2 * base.dim
+        self.fingerprint = fingerprint(self.kind, {}, {"base": base.fingerprint})
 
     def encode(self, x: Any) -> FloatArray:
         """[x, x o x], one row a picture."""
@@ -338,20 +319,10 @@ class Projected:
             raise BadInput(
                 f"The projection takes {len(self.matrix)} numbers, but a picture has {base.dim}."
             )
-        self.unit = unit
-        self._fingerprint = fingerprint(
+        self.unit, self.dim = unit, int(self.matrix.shape[1])
+        self.fingerprint = fingerprint(
             self.kind, {"matrix": self.matrix}, {"base": base.fingerprint, "unit": unit}
         )
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of the base's fingerprint and of the projection."""
-        return self._fingerprint
-
-    @property
-    def dim(self) -> int:
-        """Number of columns of the projection."""
-        return int(self.matrix.shape[1])
 
     def encode(self, x: Any) -> FloatArray:
         """Projections, one row a picture."""
@@ -408,22 +379,8 @@ class Words:
         if tau not in ("binary-idf", "root-idf", "one"):
             raise BadInput(f"tau is 'binary-idf', 'root-idf' or 'one', not {tau!r}.")
         self.levels, self.tau_kind, self.vocabulary = levels, tau, vocabulary
-        self._fingerprint = fingerprint(self.kind, {"idf": self.idf}, self._settings())
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of the vocabulary, the idf weights, the levels and tau."""
-        return self._fingerprint
-
-    @property
-    def words(self) -> int:
-        """Size of the vocabulary."""
-        return len(self.idf)
-
-    @property
-    def dim(self) -> int:
-        """Words times levels."""
-        return self.words * self.levels
+        self.words, self.dim = len(self.idf), len(self.idf) * levels
+        self.fingerprint = fingerprint(self.kind, {"idf": self.idf}, self._settings())
 
     def counts(self, x: Any) -> sparse.csr_array:
         """Counts as canonical CSR: whole, positive, one row a picture."""

@@ -72,27 +72,22 @@ class MissingExtra(LikewiseError, ImportError):
 class Surrogate:
     """What a query becomes: ``score(x) = phi(x) . vector + side + offset``.
 
+    Surrogates of one space add up and scale: two pictures minus a third is ``a + b - c``.
+
     Parameters
     ----------
     vector
-        A dense vector of the space's dimension, or a sparse row of shape
-        ``(1, dim)``.
+        A dense vector of the space's dimension, or a sparse row of shape ``(1, dim)``.
     offset
         Added to every score; never changes an order.
     side
-        Coefficient by name of a side column: a few numbers an item that a model
-        owns beside the static codes.  ``side`` of an item is the sum of
-        coefficient times column.
+        Coefficient by name of a side column: a few numbers an item that a model owns beside the
+        static codes.  ``side`` of an item is the sum of coefficient times column.
     space
         Fingerprint of the space it was made for.
     plain
         Whether it is one picture by plain similarity: what it looks for lies in few cells of an
         index, where learned weights scatter it.
-
-    Notes
-    -----
-    Surrogates of one space add up and scale: two pictures minus a third is
-    ``a + b - c``.
     """
 
     vector: FloatArray | sparse.csr_array
@@ -207,13 +202,11 @@ class Judgement:
     Parameters
     ----------
     kind
-        ``label``: each of ``items`` is (value > 0) or is not (value <= 0)
-        relevant, higher meaning more so.  ``click``: each item was chosen
-        ``value`` times.  ``ordering``: ``items`` from nearest to farthest;
-        value is not used.
+        ``label``: each of ``items`` is (value > 0) or is not (value <= 0) relevant, higher meaning
+        more so.  ``click``: each item was chosen ``value`` times.  ``ordering``: ``items`` from
+        nearest to farthest; value is not used.
     position
-        Where the item stood among the results when it was judged, from 1; 0 where
-        nobody knows.
+        Where the item stood among the results when it was judged, from 1; 0 where nobody knows.
     line
         What was searched when it was judged.
     """
@@ -233,9 +226,8 @@ class Judgement:
 class Preferences:
     """Triplets as index arrays: for query ``query[t]``, ``better[t]`` before ``worse[t]``.
 
-    ``better`` and ``worse`` are rows of the item matrix that a learner is fitted
-    on; ``query`` is a row of its query matrix (the same matrix unless another is
-    given).
+    ``better`` and ``worse`` are rows of the item matrix that a learner is fitted on; ``query`` is a
+    row of its query matrix (the same matrix unless another is given).
     """
 
     query: IdArray
@@ -275,6 +267,47 @@ class Preferences:
 
 
 @dataclass(frozen=True)
+class Session:
+    """One search for a target: how it began and, once ended, how."""
+
+    id: int
+    kind: str
+    person: str
+    state: str
+    payload: Mapping[str, Any]
+    outcome: Mapping[str, Any]
+    started: float
+    ended: float | None
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round; ``parent`` is the round it went on from, ``seconds`` the time of each step."""
+
+    id: int
+    session: int
+    parent: int | None
+    depth: int
+    payload: Mapping[str, Any]
+    seconds: Mapping[str, float]
+    made: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing a person did to a round's board; ``seconds`` is how long it took, where known."""
+
+    id: int
+    session: int
+    round: int
+    kind: str
+    payload: Mapping[str, Any]
+    seconds: float | None
+    made: float
+    key: str | None
+
+
+@dataclass(frozen=True)
 class FitReport:
     """What every fit tells of itself; goes onto the model's card.
 
@@ -299,27 +332,6 @@ class FitReport:
 
 
 @runtime_checkable
-class Space(Protocol):
-    """An encoding phi: picture vectors in, index codes out, with a fingerprint."""
-
-    kind: ClassVar[str]
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of all that the space was fitted on."""
-        ...
-
-    @property
-    def dim(self) -> int:
-        """Number of columns of a code."""
-        ...
-
-    def encode(self, x: Any) -> Any:
-        """Codes of the picture vectors ``x``, one row each."""
-        ...
-
-
-@runtime_checkable
 class Similarity(Protocol):
     """A similarity, learned or not: queries in, surrogates out.
 
@@ -331,32 +343,26 @@ class Similarity(Protocol):
     kind: ClassVar[str]
 
     @property
-    def space(self) -> Space:
-        """The space whose codes the surrogates multiply."""
-        ...
+    def space(self) -> Any:
+        """The space (:data:`likewise.spaces.SPACES`) whose codes the surrogates multiply."""
 
     def surrogate(self, query: Any) -> Surrogate:
         """The surrogate of one query vector."""
-        ...
 
     def score(self, query: Any, items: Any) -> FloatArray:
         """Scores of items for one query, straight from the formula."""
-        ...
 
     def side_columns(self, items: Any) -> dict[str, FloatArray]:
         """Numbers an item that the surrogates' side coefficients multiply; often none."""
-        ...
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Numbers and settings that ``from_arrays`` restores it from (no pickle)."""
-        ...
 
     @classmethod
     def from_arrays(
         cls, space: Any, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
     ) -> Similarity:
         """The similarity that ``to_arrays`` described."""
-        ...
 
 
 @runtime_checkable
@@ -373,24 +379,20 @@ class Index(Protocol):
     @property
     def space(self) -> str:
         """Fingerprint of the space the codes came from."""
-        ...
 
     @property
     def ids(self) -> IdArray:
         """Ids of the items held."""
-        ...
 
     def __len__(self) -> int: ...
 
     def search(self, surrogate: Surrogate, k: int, *, among: Among | None = None) -> Hits:
         """The ``k`` best items for one surrogate."""
-        ...
 
     def search_many(
         self, surrogates: Sequence[Surrogate], k: int, *, among: Among | None = None
     ) -> list[Hits]:
         """The same for several surrogates at once."""
-        ...
 
 
 @runtime_checkable
@@ -402,26 +404,17 @@ class Features(Protocol):
     @property
     def dim(self) -> int:
         """Length of a vector."""
-        ...
 
     @property
     def version(self) -> str:
         """Changes whenever the numbers it gives would change."""
-        ...
 
     def __call__(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """One float32 row a picture; a picture is height x width x 3, sRGB, uint8."""
-        ...
 
 
 class Registry(Mapping[str, Any]):
-    """Names of classes, each imported only when it is asked for.
-
-    Parameters
-    ----------
-    places
-        ``{"plain": "likewise.learners.plain:Plain", ...}``.
-    """
+    """Classes by ``{"plain": "likewise.learners.plain:Plain"}``, imported when asked for."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self._places = dict(places)

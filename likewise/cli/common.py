@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
 import typer
 
@@ -67,6 +68,64 @@ def plain_errors(command: F) -> F:
             fail("Stopped; what was done is kept, and running it again goes on from there.", 130)
 
     return run  # type: ignore[return-value]
+
+
+class Said(NamedTuple):
+    """What a command has to say: to machines, to people, beside that (stderr), and its code."""
+
+    value: Any
+    text: str = ""
+    beside: Iterable[str] = ()
+    code: int = OK
+
+
+def verb(*, write: bool = False) -> Callable[[Callable[..., Said]], Callable[..., None]]:
+    """Make a command of a function: what it says is printed, as text or as JSON.
+
+    One whose first argument is ``collection`` is handed the one that ``--collection`` and
+    ``--data`` name; one that takes ``as_json`` itself is told.
+    """
+
+    def decorate(command: Callable[..., Said]) -> Callable[..., None]:
+        own = inspect.signature(command)
+        shared: dict[str, Any] = {"as_json": AsJson}
+        if opens := "collection" in own.parameters:
+            shared = {"where": Where, "data": Data, **shared}
+
+        def run(as_json: bool = False, **given: Any) -> None:
+            if "as_json" in own.parameters:
+                given["as_json"] = as_json
+            if opens:
+                with opened(given.pop("where"), given.pop("data"), write=write) as collection:
+                    said = command(collection, **given)
+            else:
+                said = command(**given)
+            if as_json:
+                emit(said.value)
+            else:
+                if said.text:
+                    typer.echo(said.text)
+                for line in said.beside:
+                    typer.echo(line, err=True)
+            if said.code:
+                raise typer.Exit(said.code)
+
+        made: Any = plain_errors(wraps(command)(run))
+        types = get_type_hints(command, localns={"Collection": Any}, include_extras=True)
+        kept = [
+            p.replace(annotation=types[p.name])
+            for p in own.parameters.values()
+            if p.name not in ("collection", "as_json")
+        ]
+        for name, kind in shared.items():
+            default = False if name == "as_json" else None
+            one = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            kept.append(one.replace(annotation=kind))
+        made.__signature__ = own.replace(parameters=kept, return_annotation=None)
+        made.__annotations__ = {p.name: p.annotation for p in kept}
+        return made  # type: ignore[no-any-return]
+
+    return decorate
 
 
 def fail(sentence: str, code: int) -> None:
@@ -163,16 +222,16 @@ class Telling:
         self.forecast = forecast
 
 
-def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
-    """Print a small table; on a terminal a long last column goes on below itself."""
+def table(columns: list[str], rows: list[list[Any]]) -> str:
+    """A small table; on a terminal a long last column goes on below itself."""
     cells = [columns, *([printable(str(cell)) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells)]
     left = sum(widths[:-1]) + 2 * len(widths[:-1])
     room = max(24, shutil.get_terminal_size().columns - left) if sys.stdout.isatty() else 10**6
-    if title:
-        typer.echo(title)
+    lines = []
     for *first, last in cells:
         for at, part in enumerate(textwrap.wrap(last, room) or [""]):
             shown = first if at == 0 else [""] * len(first)
             row = [cell.ljust(width) for cell, width in zip(shown, widths)]
-            typer.echo("  ".join([*row, part]).rstrip())
+            lines.append("  ".join([*row, part]).rstrip())
+    return "\n".join(lines)

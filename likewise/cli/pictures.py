@@ -5,25 +5,12 @@ from __future__ import annotations
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import likewise
-from likewise.cli.common import (
-    SOME_FAILED,
-    AsJson,
-    Data,
-    Quiet,
-    Where,
-    emit,
-    item_or_file,
-    opened,
-    plain_errors,
-    printable,
-    progress_bar,
-    table,
-)
+from likewise.cli import common
 from likewise.filters import Filter
 from likewise.types import LOOK, BadInput, Busy
 
@@ -32,10 +19,10 @@ if TYPE_CHECKING:
     from likewise.collection.options import Crop
 
 
-@plain_errors
+@common.verb()
 def index(
     folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
-    data: Data = None,
+    data: common.Data = None,
     features: Annotated[
         str,
         typer.Option(
@@ -77,12 +64,11 @@ def index(
     retry: Annotated[
         bool, typer.Option("--retry", help="Try unreadable files and damaged vectors again.")
     ] = False,
-    quiet: Quiet = False,
+    quiet: common.Quiet = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how long it would take and how much room.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> common.Said:
     """Index a folder: only new and changed pictures are read.
 
     Ctrl-C pauses; running it again goes on.
@@ -94,10 +80,9 @@ def index(
         from likewise.collection.foresight import foreseen
 
         forecast = foreseen(folder, data, wanted, processes=1 if quiet else processes)
-        emit(asdict(forecast)) if as_json else typer.echo(f"{forecast.sentence}.")
-        return
+        return common.Said(asdict(forecast), f"{forecast.sentence}.")
     with likewise.open(folder, data=data, create=True) as collection:
-        with progress_bar("Indexing") as tell:
+        with common.progress_bar("Indexing") as tell:
             report = collection.index(
                 features=wanted,
                 processes=processes,
@@ -113,31 +98,29 @@ def index(
                 progress=tell,
                 foreseen=tell.foreseen,
             )
-        notes = []
-        for file in describe or []:
-            read = collection.describe(file)
-            notes += read.problems
+        notes = [
+            problem for file in describe or [] for problem in collection.describe(file).problems
+        ]
         status = collection.status()
-    if as_json:
-        emit({**report.__dict__, "status": status, "notes": [*report.notes, *notes]})
-    else:
-        done = "Indexed" if report.finished else "Paused after"
-        typer.echo(
-            f"{done} {report.embedded:,} new pictures in {report.seconds:.1f} s: "
-            f"{status['findable']:,} can be found, {report.removed:,} left, "
-            f"{status['items']['problem']:,} unreadable, {report.unreachable:,} unreachable."
-        )
-        for line in report.notes:
-            typer.echo(line)
-        for line in [*report.unreadable_folders, *notes]:
-            typer.echo(f"  {printable(line)}", err=True)
-        if status["items"]["problem"]:
-            typer.echo("  See why with: likewise problems")
-    if report.problems or report.unreadable_folders or notes:
-        raise typer.Exit(SOME_FAILED)
+    done = "Indexed" if report.finished else "Paused after"
+    lines = [
+        f"{done} {report.embedded:,} new pictures in {report.seconds:.1f} s: "
+        f"{status['findable']:,} can be found, {report.removed:,} left, "
+        f"{status['items']['problem']:,} unreadable, {report.unreachable:,} unreachable.",
+        *report.notes,
+    ]
+    if status["items"]["problem"]:
+        lines.append("  See why with: likewise problems")
+    failed = report.problems or report.unreadable_folders or notes
+    return common.Said(
+        {**report.__dict__, "status": status, "notes": [*report.notes, *notes]},
+        "\n".join(lines),
+        [f"  {common.printable(line)}" for line in [*report.unreadable_folders, *notes]],
+        common.SOME_FAILED if failed else common.OK,
+    )
 
 
-@plain_errors
+@common.verb()
 def search(
     pictures: Annotated[
         list[str] | None, typer.Argument(help="Items or picture files; none for words alone.")
@@ -186,10 +169,9 @@ def search(
         int, typer.Option(help="Check the geometry of so many first results (line objects).")
     ] = 0,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG or JPEG).")] = None,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+    where: common.Where = None,
+    data: common.Data = None,
+) -> common.Said:
     """Search by pictures, words, or both.
 
     Example: likewise search beach.jpg --text "dog" --without rain.jpg -k 10
@@ -204,11 +186,11 @@ def search(
         min_pixels=min_pixels,
         max_pixels=max_pixels,
     )
-    with opened(where, data) as collection:
+    with common.opened(where, data) as collection:
         answer = collection.search(
-            [item_or_file(p) for p in pictures or ()],
+            [common.item_or_file(p) for p in pictures or ()],
             text,
-            without=[item_or_file(p) for p in without or ()],
+            without=[common.item_or_file(p) for p in without or ()],
             weights=weights or None,
             crop=parse_crop(crop),
             line=line,
@@ -228,10 +210,8 @@ def search(
             chosen = open_result(collection, answer, open_)
     if open_ is not None:
         log_click(where, data, (pictures or [], text, parse_crop(crop), line), chosen, open_)
-    if as_json:
-        emit(answer.as_json())
-    else:
-        show(answer)
+    beside = filter(None, [answer.degraded, *answer.notes])
+    return common.Said(answer.as_json(), _shown(answer), beside)
 
 
 def open_result(collection: Collection, answer: Answer, place: int) -> int:
@@ -253,35 +233,28 @@ def log_click(
     """Write down that a result was opened; while another process writes, say that it is not."""
     pictures, text, crop, line = asked
     try:
-        with opened(where, data, write=True) as collection:
-            shown = [item_or_file(p) for p in pictures]
+        with common.opened(where, data, write=True) as collection:
+            shown = [common.item_or_file(p) for p in pictures]
             query = collection.query(shown, text, crop=crop, line=line)
             collection.click(query, item, source="cli", position=place)
     except Busy as error:
         typer.echo(f"The click was not kept: {error}", err=True)
 
 
-@plain_errors
+@common.verb()
 def suggest(
+    collection: Collection,
     text: Annotated[str, typer.Argument(help="Words.")],
     k: Annotated[int, typer.Option("-k", help="How many.")] = 8,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> common.Said:
     """Name queries near this one: earlier ones, and tags, that ask for alike pictures.
 
     Example: likewise suggest "red stripes"
     """
-    with opened(where, data) as collection:
-        found = collection.suggest(text, k)
-    if as_json:
-        emit([{"text": t, "score": score} for t, score in found])
-        return
-    for other, _ in found:
-        typer.echo(printable(other))
-    if not found:
-        typer.echo("No learned query is near; see: likewise methods", err=True)
+    found = collection.suggest(text, k)
+    none = [] if found else ["No learned query is near; see: likewise methods"]
+    value = [{"text": t, "score": score} for t, score in found]
+    return common.Said(value, "\n".join(common.printable(other) for other, _ in found), none)
 
 
 def parse_crop(text: str) -> Crop | None:
@@ -295,116 +268,96 @@ def parse_crop(text: str) -> Crop | None:
     return left, top, right, bottom
 
 
-def show(answer: Answer) -> None:
-    """Print an answer as a table with what it rests on."""
+def _shown(answer: Answer) -> str:
+    """An answer as a table with what it rests on."""
+    lines = []
     if not answer.results:
-        typer.echo("Nothing found.")
+        lines.append("Nothing found.")
     else:
         rows = [
-            [place, r.item, f"{r.score:.4f}", r.path, " + ".join(r.found_by), *_inliers(r, answer)]
+            [place, r.item, f"{r.score:.4f}", r.path, " + ".join(r.found_by)]
             for place, r in enumerate(answer.results, start=1)
         ]
+        if any(r.inliers is not None for r in answer.results):
+            for row, r in zip(rows, answer.results):
+                row.append("" if r.inliers is None else r.inliers)
         heads = ["", "item", "score", "file", "found by"]
-        table("", heads + ["places that agree"] * (len(rows[0]) - len(heads)), rows)
+        lines.append(
+            common.table(heads + ["places that agree"] * (len(rows[0]) - len(heads)), rows)
+        )
     rests = f"model {answer.model}, index {answer.generation}"
     if answer.reader:
         rests += f", words read by {answer.reader}"
     if answer.marks:
         rests += f", {answer.marks} marks on this query"
-    typer.echo(f"({rests}, {answer.seconds * 1e3:.0f} ms)")
+    lines.append(f"({rests}, {answer.seconds * 1e3:.0f} ms)")
     for offer in answer.offers:
         says = "Uses" if offer.used else "You could use"
         taught = offer.text or offer.name
         option = "" if offer.used else f": --use {shlex.quote(offer.name)}"
-        typer.echo(
-            f"{says} your feedback on {printable(taught)} "
-            f"({offer.right} right, {offer.wrong} wrong){printable(option)}"
+        lines.append(
+            f"{says} your feedback on {common.printable(taught)} "
+            f"({offer.right} right, {offer.wrong} wrong){common.printable(option)}"
         )
-    for line in filter(None, [answer.degraded, *answer.notes]):
-        typer.echo(line, err=True)
-
-
-def _inliers(result: Any, answer: Answer) -> list[str]:
-    """A column for the geometric check, where any result had one."""
-    if all(r.inliers is None for r in answer.results):
-        return []
-    return ["" if result.inliers is None else str(result.inliers)]
+    return "\n".join(lines)
 
 
 def write_sheet(collection: Collection, answer: Answer, path: Path) -> None:
     """A contact sheet of an answer."""
     import io
 
-    import numpy as np
     from PIL import Image
 
     from likewise.layout.sheet import contact_sheet
 
-    pictures = []
-    for result in answer.results:
-        with Image.open(io.BytesIO(collection.thumbnail(result.item))) as small:
-            pictures.append(np.asarray(small.convert("RGB")))
-    names = [printable(Path(r.path).name) for r in answer.results]
+    small = (io.BytesIO(collection.thumbnail(result.item)) for result in answer.results)
+    pictures = [Image.open(file) for file in small]
+    names = [common.printable(Path(r.path).name) for r in answer.results]
     contact_sheet(pictures, path, captions=names)
 
 
-@plain_errors
-def problems(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+@common.verb()
+def problems(collection: Collection) -> common.Said:
     """List files that could not be read, each with one reason.
 
     Example: likewise problems --json
     """
-    with opened(where, data) as collection:
-        found = collection.problems()
-    if as_json:
-        emit([{"item": i.id, "file": i.file, "reason": i.reason} for i in found])
-    elif found:
-        table("", ["item", "file", "reason"], [[i.id, i.file, i.reason] for i in found])
-        typer.echo("Mended files are read by the next: likewise index (or index --retry)")
-    else:
-        typer.echo("Every file could be read.")
+    found = collection.problems()
+    text = "Every file could be read."
+    if found:
+        text = common.table(["item", "file", "reason"], [[i.id, i.file, i.reason] for i in found])
+        text += "\nMended files are read by the next: likewise index (or index --retry)"
+    return common.Said([{"item": i.id, "file": i.file, "reason": i.reason} for i in found], text)
 
 
-@plain_errors
+@common.verb()
 def duplicates(
+    collection: Collection,
     threshold: Annotated[
         float | None, typer.Option(help="How alike, from 0 to 1 (default 0.9).")
     ] = None,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> common.Said:
     """List groups of near-duplicates.
 
     Example: likewise duplicates --threshold 0.95
     """
-    with opened(where, data) as collection:
-        found = collection.duplicates(threshold)
-        names = {i: collection.item(i).file for group in found for i in group}
-    if as_json:
-        emit([[{"item": i, "file": names[i]} for i in group] for group in found])
-        return
-    for group in found:
-        typer.echo("  ".join(printable(names[i]) for i in group))
-    typer.echo(f"{len(found):,} groups of near-duplicates.")
+    found = collection.duplicates(threshold)
+    names = {i: collection.item(i).file for group in found for i in group}
+    lines = ["  ".join(common.printable(names[i]) for i in group) for group in found]
+    lines.append(f"{len(found):,} groups of near-duplicates.")
+    value = [[{"item": i, "file": names[i]} for i in group] for group in found]
+    return common.Said(value, "\n".join(lines))
 
 
-@plain_errors
+@common.verb()
 def neighbours(
+    collection: Collection,
     file: Annotated[Path, typer.Argument(help="The Parquet file to write.")],
     k: Annotated[int, typer.Option("-k", help="How many of each.")] = 10,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> common.Said:
     """Write the k nearest of every item as Parquet.
 
     Example: likewise neighbours nearest.parquet -k 20
     """
-    with opened(where, data) as collection:
-        rows = collection.neighbours(file, k)
-    result: dict[str, Any] = {"file": str(file), "rows": rows}
-    if as_json:
-        emit(result)
-    else:
-        typer.echo(f"Wrote {rows:,} rows to {file}.")
+    rows = collection.neighbours(file, k)
+    return common.Said({"file": str(file), "rows": rows}, f"Wrote {rows:,} rows to {file}.")

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.common import (
-    AsJson,
-    Data,
-    Where,
-    emit,
-    item_or_file,
-    opened,
-    plain_errors,
-    printable,
-    progress_bar,
-    table,
-)
+from likewise.cli.common import Said, item_or_file, progress_bar, table, verb
 from likewise.types import BadInput
+
+if TYPE_CHECKING:
+    from likewise.collection import Collection
 
 app = typer.Typer(no_args_is_help=True, help="Look for one picture by arranging pictures.")
 
@@ -28,8 +20,9 @@ Shown = Annotated[int, typer.Option("-n", help="Pictures a round.")]
 
 
 @app.command("start")
-@plain_errors
+@verb(write=True)
 def start(
+    collection: Collection,
     picture: Annotated[str, typer.Argument(help="An item or file to begin from.")] = "",
     text: Annotated[str, typer.Option("--text", "-t", help="Words to begin from.")] = "",
     random: Annotated[bool, typer.Option("--random", help="Begin with a random hundred.")] = False,
@@ -41,30 +34,27 @@ def start(
         str | None, typer.Option(help="Orders that teach; all, in the paper the latest.")
     ] = None,
     person: Annotated[str, typer.Option(help="Who searches.")] = "",
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Begin a target search and print its first board.
 
     Example: likewise session start --text "beach" -n 20
     """
     from likewise.session import Settings
 
-    with opened(where, data, write=True) as collection:
-        search = collection.targets.start(
-            picture=item_or_file(picture) if picture else None,
-            text=text,
-            random=random,
-            settings=Settings.by(way, orders, shown=shown, layout="none"),
-            person=person,
-        )
-        _show(collection, search, as_json)
+    search = collection.targets.start(
+        picture=item_or_file(picture) if picture else None,
+        text=text,
+        random=random,
+        settings=Settings.by(way, orders, shown=shown, layout="none"),
+        person=person,
+    )
+    return _shown(collection, search)
 
 
 @app.command("next")
-@plain_errors
+@verb(write=True)
 def next_(
+    collection: Collection,
     session: Annotated[int, typer.Argument(help="Its number.")],
     query: Annotated[
         int | None, typer.Option("--query", "-q", help="The item closest to what you look for.")
@@ -85,10 +75,7 @@ def next_(
     another: Annotated[
         bool, typer.Option("--another", help="Only show another hundred pictures at random.")
     ] = False,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Say which picture is closest and how others compare; print the next board.
 
     Example: likewise session next 3 -q 120 -o 77,15,9
@@ -96,13 +83,12 @@ def next_(
     moved, discarded, pinned = _numbers(order), _numbers(discard), _numbers(pin)
     if another and (query is not None or moved or discarded or pinned):
         raise BadInput("--another takes no query and no moves; it shows a hundred at random.")
-    with opened(where, data, write=True) as collection:
-        search = collection.targets.resume(session, round)
-        if another:
-            search.another_hundred()
-        else:
-            search.next(query=query, moved=moved, discarded=discarded, pinned=pinned)
-        _show(collection, search, as_json)
+    search = collection.targets.resume(session, round)
+    if another:
+        search.another_hundred()
+    else:
+        search.next(query=query, moved=moved, discarded=discarded, pinned=pinned)
+    return _shown(collection, search)
 
 
 def _numbers(text: str) -> list[int]:
@@ -113,8 +99,9 @@ def _numbers(text: str) -> list[int]:
 
 
 @app.command("finish")
-@plain_errors
+@verb(write=True)
 def finish(
+    collection: Collection,
     session: Annotated[int, typer.Argument(help="Its number.")],
     found: Annotated[
         int | None, typer.Option(help="The item that was looked for; given up if none.")
@@ -122,115 +109,91 @@ def finish(
     keep: Annotated[
         bool, typer.Option("--keep", help="Let later sessions and models learn from it.")
     ] = False,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """End a session: found, or given up.
 
     Example: likewise session finish 3 --found 120 --keep
     """
-    with opened(where, data, write=True) as collection:
-        search = collection.targets.resume(session)
-        if found is None:
-            search.give_up(keep=keep)
-        else:
-            search.found(found, keep=keep)
-        written = collection.targets.teach_others(search) if keep else 0
-    if as_json:
-        emit({"session": session, "found": found, "kept": keep, "orderings": written})
+    search = collection.targets.resume(session)
+    if found is None:
+        search.give_up(keep=keep)
     else:
-        typer.echo(f"Session {session} is over" + (f"; {written} orderings kept." if keep else "."))
+        search.found(found, keep=keep)
+    written = collection.targets.teach_others(search) if keep else 0
+    over = f"Session {session} is over" + (f"; {written} orderings kept." if keep else ".")
+    return Said({"session": session, "found": found, "kept": keep, "orderings": written}, over)
 
 
-def _show(collection: Any, search: Any, as_json: bool) -> None:
+def _shown(collection: Collection, search: Any) -> Said:
     board = search.board
     items = {i.id: i.file for i in collection.items.many(board.shown)}
-    if as_json:
-        emit(
-            {
-                "session": board.session,
-                "round": board.round,
-                "query": board.query,
-                "shown": [{"item": i, "file": items.get(i, "")} for i in board.shown],
-                "shares": dict(board.shares),
-                "words": board.words,
-                "left": board.left,
-                "notes": list(board.notes),
-            }
-        )
-        return
-    typer.echo(f"Session {board.session}, round {board.depth + 1}: {board.left:,} not shown yet.")
-    table("", ["item", "file"], [[i, printable(items.get(i, ""))] for i in board.shown])
-    typer.echo(f"The metric listens to {board.words}." if board.words else "")
-    for note in board.notes:
-        typer.echo(note)
-    typer.echo(
+    value = {name: getattr(board, name) for name in ("session", "round", "query", "words", "left")}
+    value["shown"] = [{"item": i, "file": items.get(i, "")} for i in board.shown]
+    value |= {"shares": dict(board.shares), "notes": list(board.notes)}
+    lines = [
+        f"Session {board.session}, round {board.depth + 1}: {board.left:,} not shown yet.",
+        table(["item", "file"], [[i, items.get(i, "")] for i in board.shown]),
+        f"The metric listens to {board.words}." if board.words else "",
+        *board.notes,
         f"Go on: likewise session next {board.session} -q ITEM -o NEAREST,...,FARTHEST   "
-        f"End: likewise session finish {board.session} --found ITEM"
-    )
+        f"End: likewise session finish {board.session} --found ITEM",
+    ]
+    return Said(value, "\n".join(lines))
 
 
 @app.command("list")
-@plain_errors
-def list_(where: Where = None, data: Data = None, as_json: AsJson = False) -> None:
+@verb()
+def list_(collection: Collection) -> Said:
     """List target searches, the newest first.
 
     Example: likewise session list
     """
-    with opened(where, data) as collection:
-        found = collection.sessions.all()
-    if as_json:
-        emit([{"id": s.id, "state": s.state, "person": s.person, "started": s.started,
-               "outcome": dict(s.outcome)} for s in found])  # fmt: skip
-        return
+    found = collection.sessions.all()
+    value = [{"id": s.id, "state": s.state, "person": s.person, "started": s.started,
+              "outcome": dict(s.outcome)} for s in found]  # fmt: skip
     rows = [
         [s.id, s.state, s.person, time.strftime("%Y-%m-%d %H:%M", time.localtime(s.started))]
         for s in found
     ]
-    table("", ["", "state", "person", "started"], rows)
+    return Said(value, table(["", "state", "person", "started"], rows))
 
 
 @app.command("show")
-@plain_errors
+@verb()
 def show(
+    collection: Collection,
     session: Annotated[int, typer.Argument(help="Its number.")],
     times: Annotated[
         Path | None, typer.Option(help="Write the seconds of each step as CSV.")
     ] = None,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Show the rounds of a session.
 
     Example: likewise session show 3 --times steps.csv
     """
     import csv
 
-    with opened(where, data) as collection:
-        collection.sessions.get(session)
-        rounds = collection.sessions.rounds(session)
+    collection.sessions.get(session)
+    rounds = collection.sessions.rounds(session)
     if times is not None:
         with open(times, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(["round", "step", "seconds"])
             writer.writerows((r.id, step, s) for r in rounds for step, s in r.seconds.items())
-    if as_json:
-        emit([{"round": r.id, "parent": r.parent, "payload": dict(r.payload),
-               "seconds": dict(r.seconds)} for r in rounds])  # fmt: skip
-        return
+    value = [{"round": r.id, "parent": r.parent, "payload": dict(r.payload),
+              "seconds": dict(r.seconds)} for r in rounds]  # fmt: skip
     rows = [
         [r.id, r.parent or "", r.payload.get("query") or "", len(r.payload.get("shown", ())),
          f"{sum(r.seconds.values()) * 1e3:.0f} ms"]
         for r in rounds
     ]  # fmt: skip
-    table("", ["round", "after", "query", "shown", "took"], rows)
+    return Said(value, table(["round", "after", "query", "shown", "took"], rows))
 
 
 @app.command("simulate")
-@plain_errors
+@verb()
 def simulate(
+    collection: Collection,
     sessions: Annotated[int, typer.Option(help="How many searches.")] = 50,
     shown: Shown = 20,
     mistakes: Annotated[float, typer.Option(help="Share of mistaken choices.")] = 0.0,
@@ -244,10 +207,7 @@ def simulate(
         bool, typer.Option("--controls", help="Also without learning, at random, and so on.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
-    where: Where = None,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Let a simulated person search this collection; print the share found by each round.
 
     Example: likewise session simulate --block colour --mistakes 0.3 --controls
@@ -257,7 +217,7 @@ def simulate(
     from likewise.session import simulate as run
 
     settings = Settings(shown=shown)
-    with opened(where, data) as collection, progress_bar("Searching", "searches") as tell:
+    with progress_bar("Searching", "searches") as tell:
         holdings = collection.targets.holdings()
         view, ideal = _judged_by(holdings, block)
         person = SimulatedUser(view, mistakes=mistakes, jitter=jitter, moves=moves)
@@ -278,12 +238,10 @@ def simulate(
         for method, one in found.items()
         for by in range(1, rounds + 1)
     ]
-    if as_json:
-        names = ("method", "round", "found", "low", "high")
-        emit([dict(zip(names, row)) for row in rows])
-        return
+    names = ("method", "round", "found", "low", "high")
     cells = [[name, by, f"{f:.2f}", f"{lo:.2f} - {hi:.2f}"] for name, by, f, lo, hi in rows]
-    table("", ["method", "round", "found", "95 %"], cells)
+    value = [dict(zip(names, row)) for row in rows]
+    return Said(value, table(["method", "round", "found", "95 %"], cells))
 
 
 def _judged_by(holdings: Any, block: str) -> tuple[Any, Any]:

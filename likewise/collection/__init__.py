@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from likewise.collection.collection import Collection
     from likewise.collection.options import Answer, Example, Offer, Options, Query, Result
     from likewise.filters import Filter
-    from likewise.store import Described, Item, Job, Model, Record, Round, Session, Step
+    from likewise.store import Described, Item, Job, Model, Record
     from likewise.store.backup import backup, restore
     from likewise.store.doctor import Fact, doctor
     from likewise.store.keys import ProgramKey
     from likewise.store.paths import as_file, as_key, printable
     from likewise.store.verify import verify
+    from likewise.types import Round, Session, Step
 
 __all__ = [
     "Answer", "Collection", "Described", "Example", "Fact", "Filter", "Item", "Job", "Model",
@@ -26,6 +27,7 @@ __all__ = [
 _OPTIONS = ("Answer", "Example", "Offer", "Options", "Query", "Result")
 _PLACES = dict.fromkeys(_OPTIONS, "collection.options")
 _PLACES |= {"Collection": "collection.collection", "Filter": "filters", "ProgramKey": "store.keys"}
+_PLACES |= dict.fromkeys(("Round", "Session", "Step"), "types")
 
 
 def __getattr__(name: str) -> Any:

@@ -79,19 +79,7 @@ class Collection:
         write: bool = False,
         create: bool = False,
     ) -> Collection:
-        """Open the collection of a folder.
-
-        Parameters
-        ----------
-        folder
-            The folder of pictures.
-        data
-            The data folder; ``.likewise`` inside ``folder`` where not given.
-        write
-            Whether to index, judge or learn: one process at a time may.
-        create
-            Start a new collection where there is none.
-        """
+        """Open the collection of a folder; see :func:`likewise.open`."""
         root = Path(os.path.abspath(folder))
         place = Path(data) if data is not None else root / DATA_FOLDER
         if create and not root.is_dir():

@@ -106,19 +106,9 @@ def make_query(
     line: str = LOOK,
     locate: Callable[[Any, Crop | None], QueryRef],
 ) -> Query:
-    """A query from what people write.
+    """A query from what people write; see :meth:`~likewise.collection.Collection.search`.
 
-    Parameters
-    ----------
-    pictures, without
-        One or several that are wanted, or not: an item's path or number, a picture file, or
-        bytes of one.
-    weights
-        One for each of ``pictures``.
-    crop
-        Part of the first picture that is meant.
-    locate
-        Turns one picture into a :class:`QueryRef`; the collection's.
+    ``locate`` is the collection's: it turns one picture into a :class:`QueryRef`.
     """
     wanted, against = _listed(pictures), _listed(without)
     given = [1.0] * len(wanted) if weights is None else [float(w) for w in weights]

@@ -47,20 +47,11 @@ SHOWN = 10
 class Understood:
     """What a query became.
 
-    Parameters
-    ----------
-    stages
-        Evidence in the order it was added, each with the whole surrogate from then on: the
-        pictures by plain similarity, what the model was taught, results that were opened for its
-        words, the query's marks, marks of other queries that a person wants to be used, its text.
-    marks
-        How many marks of this very query went in.
-    read
-        What a reader made of the text, or None.
-    crossed
-        Items that were marked as not meant by words alone: they leave the list.
-    rows
-        What similarities take of the query's pictures, each with its weight.
+    ``stages`` are the evidence in the order it was added, each with the whole surrogate from then
+    on: the pictures by plain similarity, what the model was taught, results that were opened for
+    its words, the query's ``marks`` (so many), marks of other queries that a person wants to be
+    used, its text as a reader made it out.  Items that were marked as not meant by words alone are
+    ``crossed`` out; ``rows`` are what similarities take of the pictures, each with its weight.
     """
 
     query: Query
@@ -335,9 +326,8 @@ class Search:
     def _looks_like(self, asked: Understood, item: int) -> list[str]:
         """Names of the classes and colours that speak for an item, where words were asked for."""
         said = None if asked.read is None else asked.read.spoken
-        return (
-            said.looks_like(asked.view.rows([item])[0]) if said and asked.view.holds(item) else []
-        )
+        there = said is not None and asked.view.holds(item)
+        return said.looks_like(asked.view.rows([item])[0]) if said and there else []
 
     def _places(self, asked: Understood, item: int, options: Options) -> dict[str, Any]:
         """Where the lists that are fused have the item; nothing where there is one list."""
@@ -367,12 +357,9 @@ class Search:
             raise BadInput("Candidates are chosen for a picture; give the query one.")
         judged = [*self._marks(query, asked.view), *self._ids(query.own_items)]
         deep = 2 * count + len(judged)
-        lists = [
-            _without(asked.view.search(surrogate, deep, similarity), judged)
-            .ids[: 2 * count]
-            .tolist()
-            for surrogate, similarity in self._contestants(asked)
-        ]
+        rivals = self._contestants(asked)
+        found = [asked.view.search(surrogate, deep, by) for surrogate, by in rivals]
+        lists = [_without(hits, judged).ids[: 2 * count].tolist() for hits in found]
         near, agreed = lists[0][: (count + 1) // 2], set.intersection(*map(set, lists))
         ranked = [i for level in zip_longest(*lists) for i in level if i is not None]
         disputed = [i for i in dict.fromkeys(ranked) if i not in agreed and i not in near]
@@ -386,10 +373,8 @@ class Search:
         view, query = asked.view, asked.query
         assert asked.surrogate is not None
         plain = asked.stages[0][1]
-        found: list[tuple[Surrogate, Any]] = [
-            (asked.surrogate, asked.similarity),
-            (plain, view.plain),
-        ]
+        found: list[tuple[Surrogate, Any]] = [(asked.surrogate, asked.similarity)]
+        found.append((plain, view.plain))
         newest = self._models.newest(view)
         if newest is not None and query.has_pictures:
             found.append((_pictures(_rows(query, view), newest), newest))

@@ -29,14 +29,8 @@ SHOWN = 5
 class Read(NamedTuple):
     """What a reader makes of a text; no surrogate where it knows none of the words.
 
-    Attributes
-    ----------
-    small
-        A compact index and the text's surrogate there, where that was asked for.
-    spoken
-        What words of the shipped table were taken for, where they speak.
-    note
-        One sentence on what was not understood; empty where all was.
+    ``small`` is a compact index and the text's surrogate there, where asked for; ``spoken`` what
+    words of the shipped table were taken for; ``note`` a sentence on what was not understood.
     """
 
     surrogate: Surrogate | None

@@ -23,12 +23,8 @@ def are_here() -> bool:
 def copy(folder: Path, progress: Progress | None = None, *, first: int | None = None) -> int:
     """Copy photographs under names that do not tell what they show; gives how many there are.
 
-    What is there already is not copied again.  The credits go along under the new names.
-
-    Parameters
-    ----------
-    first
-        Only so many of them.
+    What is there already is not copied again.  The credits go along under the new names.  Of all,
+    the ``first`` so many are taken.
     """
     if not are_here():
         raise DataProblem("The photographs are in the source checkout only; use --swatches.")

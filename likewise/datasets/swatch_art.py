@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from likewise.datasets.swatch_motifs import MOTIFS, UPRIGHT
+from likewise.datasets.swatch_motifs import GROUND, MOTIFS, UPRIGHT, Field, Layer, Plane
 from likewise.datasets.swatch_palettes import Palette, palette, to_srgb
-from likewise.datasets.swatch_plane import GROUND, Field, Layer, Plane
 
 SCALES: dict[str, tuple[float, float]] = {
     "small": (11.0, 13.5),

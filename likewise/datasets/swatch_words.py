@@ -81,13 +81,7 @@ _FORMS = (
 
 
 def caption(design: Design, rng: np.random.Generator, synonyms: float = 0.15) -> str:
-    """A sentence about a design.
-
-    Parameters
-    ----------
-    synonyms
-        Probability that a word is replaced by another that means the same.
-    """
+    """A sentence about a design; a share ``synonyms`` of its words is replaced by others."""
     words = {}
     for aspect, names in SYNONYMS.items():
         name = getattr(design, aspect)

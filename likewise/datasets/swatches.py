@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +25,7 @@ from PIL import Image
 from likewise.datasets.swatch_art import Design, draw
 from likewise.datasets.swatch_truth import Swatch, apply_change, plan
 from likewise.datasets.swatch_words import caption, tags
+from likewise.files import write_file
 from likewise.types import BadInput, DataProblem, Progress
 
 RECIPE_VERSION = 1
@@ -40,18 +40,8 @@ _JPEG_QUALITY = 88
 class SwatchSet:
     """A collection of swatches with known truth, drawn lazily.
 
-    Use :func:`swatches` to make one.
-
-    Attributes
-    ----------
-    size
-        Longer side of a picture, in pixels.
-    seed
-        Same seed, same ``n``, same ``size``: same bytes.
-    items
-        The truth, one :class:`Swatch` an item.
-    captions
-        One caption an item; empty for items that were left without one.
+    Use :func:`swatches` to make one.  ``items`` has the truth, one :class:`Swatch` an item, and
+    ``captions`` a caption each, empty for items that were left without one.
     """
 
     size: int
@@ -128,20 +118,10 @@ class SwatchSet:
             How many cores to use (-1: all of them).
         first
             Write this many pictures only; a later call writes the rest.
-
-        Returns
-        -------
-        pathlib.Path
-            The folder.
-
-        Raises
-        ------
-        BadInput
-            If the folder holds anything else, for instance swatches of another seed.
         """
         folder = Path(folder)
         _claim(folder, self._recipe())
-        _write_whole(folder / CAPTION_FILE, self._sidecar().encode("utf-8"))
+        write_file(folder / CAPTION_FILE, [self._sidecar().encode("utf-8")], durable=False)
         wanted = self.names[:first]
         missing = [i for i, name in enumerate(wanted) if not (folder / name).exists()]
         done, total = len(wanted) - len(missing), len(self)
@@ -208,10 +188,6 @@ def swatches(
     synonyms
         How often a caption says a thing in another word.
 
-    Returns
-    -------
-    SwatchSet
-
     Examples
     --------
     >>> collection = swatches(100, size=64, seed=7)
@@ -257,14 +233,7 @@ def _save(swatch: Swatch, size: int, seed: int, path: Path) -> None:
     Image.fromarray(_picture(swatch, size, seed)).save(
         data, "JPEG", quality=_JPEG_QUALITY, subsampling=0
     )
-    _write_whole(path, data.getvalue())
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    """Write aside and rename, so that a file that is there is a whole one."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    aside.write_bytes(data)
-    os.replace(aside, path)
+    write_file(path, [data.getvalue()], durable=False)
 
 
 def _claim(folder: Path, recipe: dict[str, Any]) -> None:
@@ -276,7 +245,7 @@ def _claim(folder: Path, recipe: dict[str, Any]) -> None:
             raise BadInput(
                 f"{folder} already holds other files; name an empty or new folder for the swatches."
             )
-        _write_whole(note, (json.dumps(recipe, indent=1) + "\n").encode("utf-8"))
+        write_file(note, [(json.dumps(recipe, indent=1) + "\n").encode("utf-8")], durable=False)
         return
     try:
         found = json.loads(note.read_text("utf-8"))

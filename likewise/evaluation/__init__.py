@@ -1,6 +1,6 @@
 """Measures, significance, comparison of models, simulated users.
 
-Rank once, then measure: ``evaluate(rank(scores, relevance), ["map", "p1"])``.
+Rank once, then measure: ``evaluate(rank(run, relevance), ["map", "p1"])``.
 """
 
 from likewise.evaluation.compare import Comparison, compare
@@ -12,10 +12,8 @@ from likewise.evaluation.measures import (
     interpolated_precision,
     judged_average_precision,
     mean,
-    mean_average_precision,
     measure,
     ndcg,
-    ndcg_paper,
     precision_at,
     r_precision,
     recall_at,
@@ -25,7 +23,6 @@ from likewise.evaluation.measures import (
     top_precision,
 )
 from likewise.evaluation.ranking import NOT_FOUND, Ranked, rank
-from likewise.evaluation.relevance import Relevance, as_relevance
 from likewise.evaluation.runs import Run, read_run, run_of_hits, write_run
 from likewise.evaluation.significance import (
     Interval,
@@ -41,9 +38,7 @@ __all__ = [
     "Mean",
     "Randomised",
     "Ranked",
-    "Relevance",
     "Run",
-    "as_relevance",
     "average_precision",
     "bootstrap_interval",
     "bpref",
@@ -52,10 +47,8 @@ __all__ = [
     "interpolated_precision",
     "judged_average_precision",
     "mean",
-    "mean_average_precision",
     "measure",
     "ndcg",
-    "ndcg_paper",
     "precision_at",
     "r_precision",
     "randomisation_test",

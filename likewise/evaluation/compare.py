@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from likewise.evaluation.measures import evaluate, mean, measure, recall_precision_curve
-from likewise.evaluation.ranking import Ranked, Rankings, rank
-from likewise.evaluation.relevance import RelevanceLike, as_relevance
-from likewise.evaluation.significance import Seed, bootstrap_interval, randomisation_test
+from likewise.evaluation.ranking import Judged, Ranked, Rankings, rank
+from likewise.evaluation.significance import bootstrap_interval, randomisation_test
 from likewise.types import BadInput
 
 MEASURES = ("map", "p1", "p10", "ndcg10", "top_precision")
 JUDGED = ("judged_map", "bpref")
 """Added where only some items are judged."""
+
+LEVEL = 0.95
+"""Of the intervals."""
 
 TITLES = {"map": "MAP", "judged_map": "Judged-only MAP", "p1": "Precision@1"}
 
@@ -28,27 +30,15 @@ TITLES = {"map": "MAP", "judged_map": "Judged-only MAP", "p1": "Precision@1"}
 class Comparison:
     """What :func:`compare` found.
 
-    Parameters
-    ----------
-    rows
-        One flat mapping a model: ``method``, the measures, ``queries`` and ``left_out``;
-        for all but the baseline also ``difference``, ``low``, ``high`` and ``p_value``.
-    by
-        The measure that the differences, intervals and p-values are of.
-    baseline
-        The model that the others are compared with.
-    level
-        Level of the intervals.
-    values
-        ``by`` of every query, a row a model.
-    curves
-        Recall and mean interpolated precision of every model.
+    ``rows`` has one flat mapping a model: ``method``, the measures, ``queries`` and ``left_out``;
+    for all but the baseline also ``difference``, ``low``, ``high`` and ``p_value`` of the measure
+    ``by``. By model, ``values`` is that measure of every query, and ``curves`` recall and mean
+    interpolated precision.
     """
 
     rows: tuple[dict[str, Any], ...]
     by: str
     baseline: str
-    level: float
     values: Mapping[str, NDArray[np.float64]]
     curves: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 
@@ -72,7 +62,7 @@ class Comparison:
             for row in cells
         ]
         left_out = self.rows[0]["left_out"]
-        note = f"difference: {self.by} minus that of {self.baseline}, {self.level:.0%} interval."
+        note = f"difference: {self.by} minus that of {self.baseline}, {LEVEL:.0%} interval."
         if left_out:
             note += f" Queries without a relevant item, left out: {left_out}."
         return "\n".join([*lines, note])
@@ -98,34 +88,27 @@ class Comparison:
 
 def compare(
     models: Mapping[str, Rankings | Ranked],
-    relevance: RelevanceLike | Mapping[str, Mapping[str, float]] | None = None,
+    relevance: Judged | None = None,
     *,
     baseline: str | None = None,
     by: str | None = None,
-    measures: tuple[str, ...] = MEASURES,
-    leave_out: ArrayLike | None = None,
-    level: float = 0.95,
     draws: int = 100_000,
-    seed: Seed = 0,
 ) -> Comparison:
     """Compare models on the same queries.
 
     Parameters
     ----------
     models
-        Name to rankings: a score matrix, a list of Hits, a run, or what
-        :func:`~likewise.evaluation.rank` made of one.
-    relevance, leave_out
+        Name to rankings: a run, or what :func:`~likewise.evaluation.rank` made of one.
+    relevance
         As for :func:`~likewise.evaluation.rank`; not needed where all are ranked already.
     baseline
         The model to compare with; the first by default.
     by
         The measure that differences are taken of: ``map`` by default, ``judged_map``
         where only some items are judged.
-    measures
-        Further measures to show.
-    level, draws, seed
-        Of the intervals, and of the randomisation test.
+    draws
+        Of the randomisation test.
 
     Returns
     -------
@@ -142,10 +125,10 @@ def compare(
     baseline = next(iter(models)) if baseline is None else baseline
     if baseline not in models:
         raise BadInput(f"The baseline {baseline!r} is none of: {', '.join(models)}.")
-    ranked = _rank_all(models, relevance, leave_out)
+    ranked = _rank_all(models, relevance)
     partial = not ranked[baseline].complete
     by = by or ("judged_map" if partial else "map")
-    names = tuple(dict.fromkeys((*measures, *(JUDGED if partial else ()), by)))
+    names = tuple(dict.fromkeys((*MEASURES, *(JUDGED if partial else ()), by)))
     values = {name: measure(own, by) for name, own in ranked.items()}
     rows = []
     for name, own in ranked.items():
@@ -153,19 +136,17 @@ def compare(
         row: dict[str, Any] = {"method": name, **evaluate(own, names)}
         if name != baseline and queries:
             pair = values[name], values[baseline]
-            interval = bootstrap_interval(*pair, level=level, seed=seed)
+            interval = bootstrap_interval(*pair, level=LEVEL)
             row |= {"difference": interval.mean, "low": interval.low, "high": interval.high}
-            row["p_value"] = randomisation_test(*pair, draws=draws, seed=seed).p_value
+            row["p_value"] = randomisation_test(*pair, draws=draws).p_value
         rows.append(row | {"queries": queries, "left_out": left_out})
     curves = {name: recall_precision_curve(own) for name, own in ranked.items()}
-    return Comparison(tuple(rows), by, baseline, level, values, curves)
+    return Comparison(tuple(rows), by, baseline, values, curves)
 
 
 def _rank_all(
-    models: Mapping[str, Rankings | Ranked], relevance: Any, leave_out: ArrayLike | None
+    models: Mapping[str, Rankings | Ranked], relevance: Judged | None
 ) -> dict[str, Ranked]:
-    if relevance is not None and not isinstance(relevance, Mapping):
-        relevance = as_relevance(relevance)
     ranked: dict[str, Ranked] = {}
     for name, model in models.items():
         if isinstance(model, Ranked):
@@ -173,7 +154,7 @@ def _rank_all(
         elif relevance is None:
             raise BadInput(f"Give the relevance too: model {name!r} is not ranked yet.")
         else:
-            ranked[name] = rank(model, relevance, leave_out=leave_out)
+            ranked[name] = rank(model, relevance)
     first = next(iter(ranked.values()))
     for name, own in ranked.items():
         same = own.names == first.names and np.array_equal(own.relevant, first.relevant)
@@ -221,7 +202,7 @@ def _draw(comparison: Comparison, target: Path) -> None:
             )
     right.axhline(base if np.isfinite(base) else 0.0, color="black", linestyle="--", linewidth=0.8)
     right.set_xticks(range(len(comparison.rows)), [row["method"] for row in comparison.rows])
-    right.set(ylabel=title, title=f"{title}, {comparison.level:.0%} interval of the difference")
+    right.set(ylabel=title, title=f"{title}, {LEVEL:.0%} interval of the difference")
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(target, dpi=150)

@@ -15,14 +15,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from likewise.evaluation.ranking import NOT_FOUND, Ranked, Rankings, rank
-from likewise.evaluation.relevance import RelevanceLike
+from likewise.evaluation.ranking import NOT_FOUND, Ranked
 from likewise.types import BadInput, check_k
 
 Values = NDArray[np.float64]
-
-EXCELLENT = 3.0
-"""The best grade of the paper's NDCG: Excellent = 3, Good = 2, Bad = 0."""
 
 
 class Mean(NamedTuple):
@@ -94,22 +90,6 @@ def recall_at(ranked: Ranked, cut: int) -> Values:
 def top4(ranked: Ranked) -> Values:
     """Number of relevant items among the first four: 0 to 4, for groups of four pictures."""
     return _known(ranked, _hits_within(ranked, 4).astype(np.float64))
-
-
-def ndcg_paper(ranked: Ranked, cut: int, *, best: float = EXCELLENT) -> Values:
-    """NDCG of ranked CCA's paper: normalised by ``cut`` items of the best grade.
-
-    ``Z sum_{j <= cut} (2^r_j - 1) / log(1 + j)`` with grades 3 (excellent), 2 (good) and
-    0 (bad), and Z such that ``cut`` excellent items make 1.  A query with few excellent
-    items cannot reach 1, whatever the ranking.
-    """
-    if len(ranked.grades) and ranked.grades.max() > best:
-        raise BadInput(
-            f"A grade is above the best one ({best:g}); map the grades to 0, 2 and 3 first."
-        )
-    gain = _dcg(ranked, check_k(cut), _exponential(ranked.grades))
-    places = np.arange(1, cut + 1)
-    return _known(ranked, gain / ((2.0**best - 1) / np.log1p(places)).sum())
 
 
 def ndcg(ranked: Ranked, cut: int | None = None, *, gains: str = "exponential") -> Values:
@@ -192,7 +172,6 @@ _CUT: dict[str, Callable[[Ranked, int], Values]] = {
     r"p(\d+)": precision_at,
     r"recall(\d+)": recall_at,
     r"ndcg(\d+)": ndcg,
-    r"ndcg(\d+)_paper": ndcg_paper,
 }
 
 
@@ -200,8 +179,7 @@ def measure(ranked: Ranked, name: str) -> Values:
     """A measure by its name, one number a query.
 
     Names are ``map``, ``judged_map``, ``bpref``, ``top_precision``, ``r_precision``,
-    ``top4``, ``ndcg``, and with any cut ``p10``, ``recall10``, ``ndcg10``,
-    ``ndcg25_paper``.
+    ``top4``, ``ndcg``, and with any cut ``p10``, ``recall10``, ``ndcg10``.
     """
     if name in _NAMED:
         return _NAMED[name](ranked)
@@ -209,21 +187,14 @@ def measure(ranked: Ranked, name: str) -> Values:
         if match := re.fullmatch(pattern, name):
             return function(ranked, int(match[1]))
     raise BadInput(
-        f"There is no measure {name!r}; take one of {', '.join(_NAMED)}, p10, recall10, "
-        "ndcg10 or ndcg25_paper (with any number)."
+        f"There is no measure {name!r}; take one of {', '.join(_NAMED)}, p10, recall10 or ndcg10 "
+        "(with any number)."
     )
 
 
 def evaluate(ranked: Ranked, names: Iterable[str] = ("map", "p1")) -> dict[str, float]:
     """Means of several measures by name, over the queries that have a relevant item."""
     return {name: mean(measure(ranked, name)).value for name in names}
-
-
-def mean_average_precision(
-    rankings: Rankings, relevance: RelevanceLike, *, leave_out: ArrayLike | None = None
-) -> Mean:
-    """MAP straight from rankings; takes what :func:`~likewise.evaluation.rank` takes."""
-    return mean(average_precision(rank(rankings, relevance, leave_out=leave_out)))
 
 
 # --------------------------------------------------------------------------

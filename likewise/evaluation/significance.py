@@ -60,8 +60,6 @@ def randomisation_test(
         A measure of two models on the same queries; pairs with a NaN are passed over.
     draws
         How many random swaps to try where there are too many to try them all.
-    seed
-        Seed or generator of the swaps.
 
     Returns
     -------

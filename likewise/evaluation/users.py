@@ -68,23 +68,16 @@ class SimulatedUser:
         return out
 
 
-def share_found(rounds: Any, by: int, *, level_z: float = 1.96) -> tuple[float, float, float]:
-    """Share of searches that ended by a round, with Wilson's interval.
+def share_found(rounds: Any, by: int) -> tuple[float, float, float]:
+    """Share of searches that ended by a round, with Wilson's 95 % interval.
 
-    Parameters
-    ----------
-    rounds
-        The round in which each search found its target; anything larger means not found.
-    by
-        The last round that counts.
-    level_z
-        Normal quantile of the interval; 1.96 for 95 %.
+    ``rounds`` has the round in which each search found its target; a larger one means not found.
     """
     found = np.asarray(rounds) <= by
     n = len(found)
     if n == 0:
         raise BadInput("There are no searches to count.")
-    p, z = float(found.mean()), level_z
+    p, z = float(found.mean()), 1.96
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)))
     return p, max(0.0, middle - half), min(1.0, middle + half)

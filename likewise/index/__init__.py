@@ -28,15 +28,7 @@ REGISTRY = Registry(
 
 
 def load(folder: str | Path, *, mmap: bool = True) -> BaseIndex:
-    """The index that was saved in a folder, of whatever kind it is.
-
-    Parameters
-    ----------
-    folder
-        What was handed to ``save``.
-    mmap
-        Whether large arrays stay on disk and are read as they are needed.
-    """
+    """The index that ``save`` wrote into a folder, of whatever kind; see :meth:`BaseIndex.load`."""
     kind = str(read_manifest(Path(folder)).get("kind"))
     if kind not in REGISTRY:
         raise DataProblem(

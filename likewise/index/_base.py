@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.filters import Allowed
-from likewise.index._checks import BLOCK_BYTES
+from likewise.index._checks import BLOCK_BYTES, Contents, check_contents
 from likewise.index._files import SavedFolder, Writer, array_writer, write_folder
 from likewise.later import sparse
 from likewise.types import (
@@ -53,16 +53,8 @@ class Asked(NamedTuple):
 class BaseIndex(ABC):
     """The parent of every index; follows :class:`likewise.types.Index`.
 
-    Parameters
-    ----------
-    ids
-        One unique id a row of the codes.
-    dim
-        Number of columns of a code.
-    space
-        Fingerprint of the space that the codes came from; empty for "any".
-    side_names
-        Names of the side columns, in the order in which they are kept.
+    It has one unique id a row of the codes, which have ``dim`` columns and came from ``space`` (a
+    fingerprint, empty for "any"); ``side_names`` are in the order in which side columns are kept.
     """
 
     kind: ClassVar[str]
@@ -76,8 +68,8 @@ class BaseIndex(ABC):
     ) -> None:
         self._ids = np.array(ids, dtype=np.int64)
         self._ids.flags.writeable = False
-        self._dim, self._space = int(dim), space
-        self._side_names = tuple(side_names)
+        self.dim, self.space = int(dim), space
+        self.side_names = tuple(side_names)
         rising = len(ids) < 2 or bool((np.diff(self._ids) > 0).all())
         self._order = None if rising else np.argsort(self._ids, kind="stable")
         self._rising_ids = self._ids if self._order is None else self._ids[self._order]
@@ -87,6 +79,13 @@ class BaseIndex(ABC):
 
     @classmethod
     @abstractmethod
+    def _build(cls, given: Contents, common: Mapping[str, Any], seed: int) -> Self:
+        """An index of checked contents, with the settings of its kind as further arguments.
+
+        ``common`` is what :meth:`__init__` takes.
+        """
+
+    @classmethod
     def build(
         cls,
         codes: Any,
@@ -95,6 +94,7 @@ class BaseIndex(ABC):
         space: str = "",
         side: Mapping[str, Any] | None = None,
         seed: int = 0,
+        **settings: Any,
     ) -> Self:
         """An index of codes, one row an item.
 
@@ -111,7 +111,15 @@ class BaseIndex(ABC):
             coefficient.
         seed
             Seed of every random choice.
+        settings
+            What the kind of index takes besides; see its class.
         """
+        given = check_contents(codes, ids, side, takes_sparse=cls.takes_sparse)
+        common = {
+            "ids": given.ids, "dim": given.codes.shape[1], "space": space,
+            "side_names": given.side_names,
+        }  # fmt: skip
+        return cls._build(given, common, seed, **settings)
 
     @abstractmethod
     def _best(
@@ -135,30 +143,12 @@ class BaseIndex(ABC):
     # -- what all of them do ------------------------------------------------
 
     @property
-    def space(self) -> str:
-        """Fingerprint of the space the codes came from."""
-        return self._space
-
-    @property
-    def dim(self) -> int:
-        """Number of columns of a code."""
-        return self._dim
-
-    @property
     def ids(self) -> IdArray:
         """Ids of the items held, in the order in which they were handed in."""
         return self._ids
 
-    @property
-    def side_names(self) -> tuple[str, ...]:
-        """Names of the side columns."""
-        return self._side_names
-
     def __len__(self) -> int:
         return len(self._ids)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} items of {self.dim} numbers)"
 
     def search(self, surrogate: Surrogate, k: int, *, among: Any = None) -> Hits:
         """The ``k`` best items for one surrogate.
@@ -185,7 +175,7 @@ class BaseIndex(ABC):
     ) -> list[Hits]:
         """The ``k`` best items for each of several surrogates; see :meth:`search`."""
         k, rows = self._room(k, among)
-        at_a_time = max(1, BLOCK_BYTES // (8 * (self._dim + 1)))
+        at_a_time = max(1, BLOCK_BYTES // (8 * (self.dim + 1)))
         hits: list[Hits] = []
         for start in range(0, len(surrogates), at_a_time):
             hits += self._answer(surrogates[start : start + at_a_time], k, rows)
@@ -199,10 +189,10 @@ class BaseIndex(ABC):
         settings, writers = self._contents()
         manifest = {
             "kind": self.kind,
-            "space": self._space,
+            "space": self.space,
             "items": len(self),
-            "dim": self._dim,
-            "side": list(self._side_names),
+            "dim": self.dim,
+            "side": list(self.side_names),
             "settings": settings,
         }
         write_folder(Path(folder), manifest, {"ids.npy": array_writer(self._ids), **writers})
@@ -219,11 +209,6 @@ class BaseIndex(ABC):
             Whether large arrays stay on disk and are read as they are needed.
         compared
             Whether the caller has compared every checksum already.
-
-        Raises
-        ------
-        DataProblem
-            When a file is missing or a checksum does not agree.
         """
         saved = SavedFolder(folder, cls.kind, mmap=mmap, compared=compared)
         common = {
@@ -269,7 +254,7 @@ class BaseIndex(ABC):
     def _asked(self, surrogates: Sequence[Surrogate]) -> tuple[Asked, NDArray[np.float64]]:
         """Surrogates as arrays, or one sentence about what is wrong with them."""
         vectors = []
-        side = np.zeros((len(surrogates), len(self._side_names)))
+        side = np.zeros((len(surrogates), len(self.side_names)))
         offsets = np.empty(len(surrogates))
         for at, one in enumerate(surrogates):
             self._check_kind(one)
@@ -288,40 +273,36 @@ class BaseIndex(ABC):
                 f"An index answers surrogates, not {type(one).__name__}: "
                 "let a similarity make one of the query."
             )
-        if one.space != self._space and one.space and self._space:
+        if one.space != self.space and one.space and self.space:
             raise SpaceMismatch(
                 f"The surrogate was made for the space {one.space} and the index holds "
-                f"{self._space}; use a similarity of the index's space or build the index anew."
+                f"{self.space}; use a similarity of the index's space or build the index anew."
             )
 
     def _vector(self, vector: Any) -> FloatArray:
-        if (
-            type(vector) is np.ndarray
-            and vector.shape == (self._dim,)
-            and vector.dtype.char in "fd"
-        ):
+        if type(vector) is np.ndarray and vector.shape == (self.dim,) and vector.dtype.char in "fd":
             return vector
         if sparse.issparse(vector):
             vector = self._thin(vector).toarray()
-        return as_vector(vector, dim=self._dim, name="surrogate")
+        return as_vector(vector, dim=self.dim, name="surrogate")
 
     def _thin(self, vector: Any) -> Any:
         """A sparse vector of the right length."""
-        if vector.shape[-1] != self._dim:
+        if vector.shape[-1] != self.dim:
             raise BadInput(
-                f"The surrogate has {vector.shape[-1]} numbers, but {self._dim} are needed: "
+                f"The surrogate has {vector.shape[-1]} numbers, but {self.dim} are needed: "
                 "was it made with other features?"
             )
         return vector
 
     def _coefficients(self, side: Mapping[str, float]) -> NDArray[np.float64]:
-        unknown = sorted(n for n, c in side.items() if n not in self._side_names and c != 0)
+        unknown = sorted(n for n, c in side.items() if n not in self.side_names and c != 0)
         if unknown:
             raise BadInput(
                 f"The surrogate uses the side column {unknown[0]!r}, which this index does not "
                 "hold; build the index with it."
             )
-        given = np.array([side.get(name, 0.0) for name in self._side_names], dtype=np.float64)
+        given = np.array([side.get(name, 0.0) for name in self.side_names], dtype=np.float64)
         if not np.isfinite(given).all():
             raise BadInput("A surrogate's side coefficients must be finite; look at the model.")
         return given

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.files import sha256_of, sync_folder
 from likewise.types import BadInput, DataProblem
 
 MANIFEST = "manifest.json"
@@ -53,13 +54,13 @@ def write_folder(folder: Path, manifest: Mapping[str, Any], writers: Mapping[str
         files = {}
         for name, write in writers.items():
             write(aside / name)
-            _sync(aside / name)
-            files[name] = _checksum(aside / name)
+            sync_folder(aside / name)
+            files[name] = sha256_of(aside / name)
         entry = {"format": FORMAT, **manifest, "files": files}
         text = json.dumps({**entry, "sha256": _digest(entry)}, indent=1)
         (aside / MANIFEST).write_text(text, encoding="utf-8")
-        _sync(aside / MANIFEST)
-        _sync(aside)
+        sync_folder(aside / MANIFEST)
+        sync_folder(aside)
         _publish(aside, folder)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
@@ -86,18 +87,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 class SavedFolder:
-    """A saved index whose checksums all agree: manifest, arrays and paths.
+    """A saved index of a kind whose checksums all agree: manifest, arrays and paths.
 
-    Parameters
-    ----------
-    folder
-        Where it was saved.
-    kind
-        The kind of index it must be.
-    mmap
-        Whether large arrays stay on disk.
-    compared
-        Whether the caller has compared the checksums already.
+    ``mmap`` leaves large arrays on disk; ``compared``: the caller has compared the checksums.
     """
 
     def __init__(
@@ -112,7 +104,7 @@ class SavedFolder:
             )
         for name, expected in () if compared else self.manifest["files"].items():
             try:
-                digest = _checksum(self.folder / name)
+                digest = sha256_of(self.folder / name)
             except OSError:
                 raise DataProblem(
                     f"The file {name} of the index in {folder} is missing; build the index anew."
@@ -153,33 +145,14 @@ def _publish(aside: Path, folder: Path) -> None:
         old = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}.old"
         os.rename(folder, old)
     os.rename(aside, folder)
-    _sync(folder.parent)
+    sync_folder(folder.parent)
     if old is not None:
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _checksum(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _digest(entry: Mapping[str, Any]) -> str:
     text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _sync(path: Path) -> None:
-    """Push a file or a folder to the disk; systems that cannot open a folder need not."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
 
 
 def _damaged(path: Path) -> DataProblem:

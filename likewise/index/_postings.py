@@ -26,24 +26,13 @@ COMMON = 16
 
 
 class Part(NamedTuple):
-    """Some rows of an inverted file, word by word.
+    """Some rows of an inverted file, word by word; ``levels`` columns belong to one word.
 
-    Attributes
-    ----------
-    levels
-        Columns of the codes that belong to one word.
-    starts, posts
-        Postings of the rare word w are ``posts[starts[w]:starts[w + 1]]``, each
-        ``row << bits | level``.
-    values
-        One number a posting, or none where every number of a row is the row's scale.
-    scale
-        The number that all codes of a row have (tau).
-    common, rising, packed
-        The common words by place, their places by ascending word, and their levels (0 for
-        absent), several a byte, one line a row.
-    side, order
-        Side columns, and the rows by falling scale and by falling side columns.
+    Postings of the rare word w are ``posts[starts[w]:starts[w + 1]]``, as ``row << bits | level``,
+    with a number each in ``values``, or none where every number of a row is its ``scale`` (tau).
+    ``common`` has the common words by place, ``rising`` their places by ascending word, and
+    ``packed`` their levels (0 for absent), several a byte, one line a row.  ``order`` has the rows
+    by falling scale and by falling side columns.
     """
 
     levels: int
@@ -61,13 +50,6 @@ class Part(NamedTuple):
     def rows(self) -> int:
         """Number of rows."""
         return len(self.scale)
-
-    @property
-    def postings(self) -> int:
-        """Number of (row, word) pairs, those of common words included."""
-        if not self.packed.size:
-            return len(self.posts)
-        return len(self.posts) + int(_held(self.packed, bits_of_code(self.levels)))
 
     @property
     def nbytes(self) -> int:
@@ -167,9 +149,9 @@ def ask(part: Part, columns: IdArray, numbers: NDArray[np.float64]) -> Asked:
 
 
 @njit(cache=True, nogil=True)
-def _sort_out(
-    columns: Any, numbers: Any, levels: Any, starts: Any, common: Any, rising: Any, code: Any
-) -> Any:
+def _sort_out(  # type: ignore[no-untyped-def]
+    columns, numbers, levels, starts, common, rising, code
+):
     per, mask, count = 8 // code, (1 << code) - 1, 0
     words = np.empty(columns.shape[0], np.int64)
     gains = np.zeros((columns.shape[0], levels))
@@ -229,7 +211,7 @@ def _sort_out(
 
 
 @njit(cache=True, nogil=True)
-def _scales(starts: Any, columns: Any, data: Any, levels: Any, scale: Any) -> Any:
+def _scales(starts, columns, data, levels, scale):  # type: ignore[no-untyped-def]
     """Whether each row has one positive number only, and each word once; columns rise."""
     for row in range(starts.shape[0] - 1):
         first, last = starts[row], starts[row + 1]
@@ -245,16 +227,15 @@ def _scales(starts: Any, columns: Any, data: Any, levels: Any, scale: Any) -> An
 
 
 @njit(cache=True, nogil=True)
-def _count(columns: Any, levels: Any, held: Any) -> None:
+def _count(columns, levels, held):  # type: ignore[no-untyped-def]
     for p in range(columns.shape[0]):
         held[columns[p] // levels + 1] += 1
 
 
 @njit(cache=True, nogil=True)
-def _fill(
-    starts: Any, columns: Any, data: Any, levels: Any, bits: Any, code: Any, place: Any,
-    cursor: Any, posts: Any, values: Any, packed: Any,
-) -> None:  # fmt: skip
+def _fill(  # type: ignore[no-untyped-def]
+    starts, columns, data, levels, bits, code, place, cursor, posts, values, packed
+):
     per = 8 // code
     for row in range(starts.shape[0] - 1):
         for p in range(starts[row], starts[row + 1]):
@@ -271,18 +252,7 @@ def _fill(
 
 
 @njit(cache=True, nogil=True)
-def _held(packed: Any, code: Any) -> Any:
-    """Number of levels above zero."""
-    mask, total = (1 << code) - 1, 0
-    for row in range(packed.shape[0]):
-        for g in range(packed.shape[1]):
-            for shift in range(0, 8, code):
-                total += ((packed[row, g] >> shift) & mask) > 0
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _row_lengths(posts: Any, bits: Any, packed: Any, code: Any, counts: Any) -> None:
+def _row_lengths(posts, bits, packed, code, counts):  # type: ignore[no-untyped-def]
     mask = (1 << code) - 1
     for p in range(posts.shape[0]):
         counts[np.int64(posts[p] >> bits) + 1] += 1
@@ -293,10 +263,9 @@ def _row_lengths(posts: Any, bits: Any, packed: Any, code: Any, counts: Any) -> 
 
 
 @njit(cache=True, nogil=True)
-def _unfill(
-    starts: Any, posts: Any, values: Any, scale: Any, levels: Any, bits: Any, code: Any,
-    common: Any, packed: Any, cursor: Any, columns: Any, data: Any,
-) -> None:  # fmt: skip
+def _unfill(  # type: ignore[no-untyped-def]
+    starts, posts, values, scale, levels, bits, code, common, packed, cursor, columns, data
+):
     mask, per = (1 << code) - 1, 8 // code
     for word in range(starts.shape[0] - 1):
         for p in range(starts[word], starts[word + 1]):
@@ -319,9 +288,7 @@ def _unfill(
 
 
 @njit(cache=True, nogil=True)
-def accumulate(
-    starts: Any, posts: Any, values: Any, bits: Any, words: Any, gains: Any, total: Any
-) -> None:
+def accumulate(starts, posts, values, bits, words, gains, total):  # type: ignore[no-untyped-def]
     """Add what each rare word of the query gives to its rows."""
     mask = (1 << bits) - 1
     for w in range(words.shape[0]):
@@ -339,10 +306,9 @@ def accumulate(
 
 
 @njit(cache=True, nogil=True)
-def accumulate_noting(
-    starts: Any, posts: Any, values: Any, bits: Any, words: Any, gains: Any, total: Any,
-    seen: Any, rows: Any,
-) -> Any:  # fmt: skip
+def accumulate_noting(  # type: ignore[no-untyped-def]
+    starts, posts, values, bits, words, gains, total, seen, rows
+):
     """The same, with a list of the rows that hold any of the words."""
     mask, count = (1 << bits) - 1, 0
     for w in range(words.shape[0]):
@@ -358,7 +324,7 @@ def accumulate_noting(
 
 
 @njit(cache=True, nogil=True)
-def _beside(side: Any, coefficients: Any, row: Any) -> Any:
+def _beside(side, coefficients, row):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(coefficients.shape[0]):
         total += coefficients[j] * side[row, j]
@@ -366,7 +332,7 @@ def _beside(side: Any, coefficients: Any, row: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _whole(total: Any, groups: Any, tables: Any, packed: Any, row: Any) -> Any:
+def _whole(total, groups, tables, packed, row):  # type: ignore[no-untyped-def]
     """The row's sum with its common words."""
     found = total[row]
     for g in range(groups.shape[0]):
@@ -375,13 +341,13 @@ def _whole(total: Any, groups: Any, tables: Any, packed: Any, row: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _below(score: Any, row: Any, other: Any, other_row: Any, ids: Any) -> Any:
+def _below(score, row, other, other_row, ids):  # type: ignore[no-untyped-def]
     """Whether a hit comes after another: by score, then by id."""
     return score < other or (score == other and ids[row] > ids[other_row])
 
 
 @njit(cache=True, nogil=True)
-def _keep(scores: Any, places: Any, count: Any, score: Any, row: Any, ids: Any) -> Any:
+def _keep(scores, places, count, score, row, ids):  # type: ignore[no-untyped-def]
     """Put a hit into a heap of the best, worst at the root; gives how many it holds."""
     size = scores.shape[0]
     if count < size:
@@ -414,10 +380,9 @@ def _keep(scores: Any, places: Any, count: Any, score: Any, row: Any, ids: Any) 
 
 
 @njit(cache=True, nogil=True)
-def scan(
-    total: Any, scale: Any, side: Any, coefficients: Any, groups: Any, tables: Any, packed: Any,
-    most: Any, ids: Any, rows: Any, scores: Any, places: Any,
-) -> Any:  # fmt: skip
+def scan(  # type: ignore[no-untyped-def]
+    total, scale, side, coefficients, groups, tables, packed, most, ids, rows, scores, places
+):
     """The best of all rows, or of some; gives how many there are.
 
     A first pass ranks rows by the most they could score and finishes the best of them; what
@@ -453,10 +418,10 @@ def scan(
 
 
 @njit(cache=True, nogil=True)
-def walk(
-    total: Any, scale: Any, side: Any, coefficients: Any, groups: Any, tables: Any, packed: Any,
-    most: Any, ids: Any, seen: Any, rows: Any, order: Any, scores: Any, places: Any,
-) -> Any:  # fmt: skip
+def walk(  # type: ignore[no-untyped-def]
+    total, scale, side, coefficients, groups, tables, packed, most, ids,
+    seen, rows, order, scores, places,
+):  # fmt: skip
     """The best of the noted rows and of all that hold no rare word of the query.
 
     Rows that were not noted can score ``scale * most + side`` at most.  They are visited by

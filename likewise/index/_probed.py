@@ -1,24 +1,177 @@
 """An index of cells that a search looks into some of: what all such kinds share.
 
-How many cells that is gets chosen once, for a stated recall; see ``_recall`` for the sample.
+How many cells that is gets chosen once, for a stated recall, on a sample.  A surrogate of a
+learned similarity is no item of the collection: weights stretch some directions and silence
+others, and a number of probes that serves plain queries may be too small for it.  So the sample
+has items, and items under random diagonal weights of the kinds that learning gives; what the
+harder half needs is what is kept.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.index._base import Asked, BaseIndex
-from likewise.index._lift import SideLift
-from likewise.index._recall import AT, RECALL, SAMPLE, Goal, learned_like, probes_for, recall_of
+from likewise.index._checks import Contents, single_precision
 from likewise.index.flat import FlatIndex
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate
+
+# Beyond this a float32 inner product may overflow (queries are kept below it as well).
+_LARGEST = 1e15
+
+
+class Lifted(NamedTuple):
+    """Queries for the engine: ``score = factor * (engine's score) + shift``."""
+
+    vectors: NDArray[np.float32]
+    factor: NDArray[np.float64] | None
+    shift: NDArray[np.float64] | None
+
+    def scores(self, found: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+        """True scores of what the engine found, without offset."""
+        if self.factor is None and self.shift is None:
+            return found
+        wide = found.astype(np.float64)
+        if self.factor is not None:
+            wide *= self.factor[:, None]
+        if self.shift is not None:
+            wide += self.shift[:, None]
+        return wide
+
+
+class SideLift(NamedTuple):
+    """Side columns as extra dimensions, for engines that know inner products only.
+
+    A side column becomes one more column of the code, and its coefficient one more number of the
+    surrogate, so that any coefficient can be asked for without building anew.  Columns are centred
+    and scaled first, ``(column - mean) / scale``, lest they rule the clustering; the constant that
+    centring takes away is added to the score again.
+    """
+
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, codes: FloatArray, side: NDArray[np.float64]) -> Self:
+        """Mean and scale that bring each side column to the size of a code's column."""
+        mean = side.mean(axis=0) if len(side) else np.zeros(side.shape[1])
+        spread = np.sqrt(np.square(side - mean).mean(axis=0)) if len(side) else np.zeros_like(mean)
+        some = np.asarray(codes[:: max(1, len(codes) // 4096)], dtype=np.float64)
+        usual = float(np.sqrt(np.square(some).mean())) if some.size else 1.0
+        scale = np.where(spread > 0, spread, 1.0) / (usual or 1.0)
+        return cls(mean, scale)
+
+    @classmethod
+    def of_json(cls, entry: dict[str, Any]) -> Self:
+        """What :meth:`as_json` wrote."""
+        return cls(np.array(entry["mean"], float), np.array(entry["scale"], float))
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain lists for the manifest."""
+        return {"mean": self.mean.tolist(), "scale": self.scale.tolist()}
+
+    def codes(self, codes: FloatArray, side: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Codes with the lifted side columns beside them, float32; not copied where none are."""
+        peak = max(abs(float(codes.max(initial=0))), abs(float(codes.min(initial=0))))
+        if peak > _LARGEST:
+            raise BadInput(
+                f"The codes hold numbers up to {peak:.3g}, too large for single precision; "
+                "scale the features or use a flat index."
+            )
+        if not len(self.mean):
+            return np.ascontiguousarray(codes, dtype=np.float32)
+        out = np.empty((len(codes), codes.shape[1] + len(self.mean)), np.float32)
+        out[:, : codes.shape[1]] = codes
+        out[:, codes.shape[1] :] = (side - self.mean) / self.scale
+        return out
+
+    def queries(self, asked: Asked) -> Lifted:
+        """Queries with the coefficients of the side columns beside them."""
+        if not len(self.mean):
+            return Lifted(*single_precision(asked.vectors, asked.fits), None)
+        full = np.hstack([asked.vectors.astype(np.float64), asked.side * self.scale])
+        peak = np.abs(full).max(axis=1)
+        fits = bool(((peak < 1e15) & (peak > 1e-15)).all())
+        return Lifted(*single_precision(full, fits), asked.side @ self.mean)
+
+
+RECALL, AT = 0.99, 50
+"""The recall that is aimed at, and the number of hits it is measured on."""
+SAMPLE = 256
+"""Queries a half of the sample."""
+
+
+class Goal(NamedTuple):
+    """A recall to reach on so many hits."""
+
+    recall: float = RECALL
+    k: int = AT
+
+    def checked(self) -> Goal:
+        """Itself, if it can be reached at all."""
+        if not 0 < self.recall <= 1 or self.k < 1:
+            raise BadInput(
+                f"A recall lies above 0 and up to 1 and is measured on at least one hit, "
+                f"not {self.recall} on {self.k}."
+            )
+        return self
+
+
+def learned_like(items: FloatArray, dim: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Items under random weights: log-normal, clipped at zero, and one weight a block, in turn.
+
+    ``items`` may have side columns after the first ``dim``; those get coefficients of any
+    sign, of the size of a query's number.
+    """
+    weights = np.ones(items.shape)
+    n = len(items)
+    weights[0::3, :dim] = np.exp(rng.standard_normal((len(range(0, n, 3)), dim)))
+    weights[1::3, :dim] = np.maximum(0.0, 0.5 + rng.standard_normal((len(range(1, n, 3)), dim)))
+    for row in range(2, n, 3):
+        cuts = np.sort(rng.integers(0, dim + 1, rng.integers(1, 8)))
+        bounds = np.concatenate([[0], cuts, [dim]])
+        weights[row, :dim] = np.repeat(
+            np.exp(1.5 * rng.standard_normal(len(bounds) - 1)), np.diff(bounds)
+        )
+    queries = items * weights
+    size = np.sqrt(np.square(queries[:, :dim]).mean(axis=1, keepdims=True))
+    queries[:, dim:] = size * rng.standard_normal((n, items.shape[1] - dim))
+    return queries.astype(np.float32)
+
+
+def probes_for(ranks: IdArray, recall: float) -> int:
+    """Smallest number of probes that finds this share of the true hits.
+
+    ``ranks`` has, for each query (row) and each of its true hits, the rank (from 0) of the cell in
+    which the hit lies: with ``p`` probes it is found when its rank is below ``p``.  Two standard
+    errors of the sample are kept in hand: queries that are no items are a little harder.
+    """
+    most = int(ranks.max(initial=0)) + 1
+    low, high = 1, most
+    while low < high:
+        middle = (low + high) // 2
+        found = (ranks < middle).mean(axis=1)
+        in_hand = 2 * found.std() / math.sqrt(len(found))
+        if found.mean() - in_hand >= recall:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def recall_of(found: FloatArray, true: FloatArray) -> float:
+    """Share of true hits found, by score: a hit that ties with the last true one counts."""
+    floor = true[:, -1:]
+    near = 1e-5 * np.maximum(np.abs(true).max(axis=1, keepdims=True), 1e-30)
+    return float((found >= floor - near).mean())
+
 
 Found = tuple[IdArray, NDArray[np.floating[Any]]]
 """Rows and scores, one line a query."""
@@ -27,18 +180,10 @@ Found = tuple[IdArray, NDArray[np.floating[Any]]]
 class ProbedIndex(BaseIndex):
     """The parent of indexes that look into ``probes`` of their cells.
 
-    Parameters
-    ----------
-    lift
-        How side columns became dimensions of the codes.
-    probes
-        How many cells a search looks into.
-    recall
-        What was measured with that.
-    plain_probes
-        How many are enough for plain queries; as many where not known.
-    common
-        What :class:`BaseIndex` takes.
+    Settings of :meth:`build` that all of them take: ``recall`` and ``at``, the recall to choose
+    ``probes`` for and the number of hits it is measured on; ``probes`` themselves; and, but for
+    servers, ``weights``, what plain queries multiply each column by.
+    For plain queries ``plain_probes`` are enough; as many where not known.
     """
 
     takes_weights = True
@@ -56,6 +201,14 @@ class ProbedIndex(BaseIndex):
         self._set_probes(probes)
 
     # -- what a kind adds; vectors are lifted float32 queries -----------------
+
+    @classmethod
+    @abstractmethod
+    def _filled(cls, codes: NDArray[np.float32], probing: Mapping[str, Any], seed: int) -> Self:
+        """An index of lifted codes, with the settings of its kind as further arguments.
+
+        ``probing`` is what :meth:`__init__` takes.
+        """
 
     @property
     @abstractmethod
@@ -79,6 +232,20 @@ class ProbedIndex(BaseIndex):
         """For each query and row, how many cells are probed before one that holds the row."""
 
     # -- what all of them do --------------------------------------------------
+
+    @classmethod
+    def _build(
+        cls, given: Contents, common: Mapping[str, Any], seed: int, *, recall: float = RECALL,
+        at: int = AT, probes: int | None = None, weights: Any = None, **own: Any,
+    ) -> Self:  # fmt: skip
+        goal = Goal(recall, at).checked()
+        lift = SideLift.fit(given.codes, given.side)
+        codes = lift.codes(given.codes, given.side)
+        index = cls._filled(
+            codes, {"lift": lift, "probes": 1, "recall": 1.0, **common}, seed, **own
+        )
+        index._calibrate(goal, probes=probes, codes=codes, weights=weights, seed=seed)
+        return index
 
     @property
     def probes(self) -> int:
@@ -206,9 +373,9 @@ class ProbedIndex(BaseIndex):
         rows = np.sort(rng.choice(len(self), min(len(self), SAMPLE), replace=False))
         items = self._items(rows) if codes is None else codes[rows]
         plain = items.copy()
-        plain[:, : self._dim] *= 1.0 if weights is None else weights
-        plain[:, self._dim :] = 0.0
-        halves = [plain, learned_like(items, self._dim, rng)]
+        plain[:, : self.dim] *= 1.0 if weights is None else weights
+        plain[:, self.dim :] = 0.0
+        halves = [plain, learned_like(items, self.dim, rng)]
         return [half[half.any(axis=1)] for half in halves if half.any()]
 
     def _probing(self) -> dict[str, Any]:

@@ -15,11 +15,9 @@ import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.index._checks import check_contents, exact_dots
+from likewise.index._checks import exact_dots
 from likewise.index._files import SavedFolder, Writer, array_writer
-from likewise.index._lift import SideLift
-from likewise.index._probed import Found, ProbedIndex, ranks_of, scan
-from likewise.index._recall import AT, RECALL, Goal
+from likewise.index._probed import Found, Goal, ProbedIndex, ranks_of, scan
 from likewise.types import BadInput, DataProblem, IdArray
 
 faiss: Any = _faiss  # its own type hints know but half of it
@@ -40,6 +38,11 @@ class FaissIndex(ProbedIndex):
     Made by :meth:`build`.  ``structure`` says what was chosen, ``probes`` how many cells
     (or, for a graph, how long a candidate list) a search looks into, ``recall`` what was
     measured with that.
+
+    Own settings: ``kind`` is ``flat`` (exact), ``ivf`` (k-means cells), ``ivf-sq8`` (the same with
+    a byte a number in memory and the full codes beside it for the last look), ``hnsw`` (a graph;
+    weak where lengths are uneven) or ``auto``: by size; ``cells`` is the number of k-means cells,
+    about ``4 sqrt(n)`` by default; ``links`` those of a graph's node.
     """
 
     kind = "faiss"
@@ -51,70 +54,18 @@ class FaissIndex(ProbedIndex):
         codes: NDArray[np.float32] | None,
         **common: Any,
     ) -> None:
-        self._engine, self._structure, self._codes = engine, structure, codes
+        self._engine, self.structure, self._codes = engine, structure, codes
         self._selected: tuple[Any, Any] = None, None  # the last rows that were asked for
         super().__init__(**common)
 
     @classmethod
-    def build(
-        cls,
-        codes: Any,
-        ids: Any = None,
-        *,
-        space: str = "",
-        side: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        weights: Any = None,
-        kind: Literal["auto"] | Structure = "auto",
-        recall: float = RECALL,
-        at: int = AT,
-        cells: int | None = None,
-        probes: int | None = None,
-        links: int = 16,
-    ) -> Self:
-        """An index of dense codes; see :meth:`BaseIndex.build` for what all kinds take.
-
-        Parameters
-        ----------
-        weights
-            What plain queries multiply each column by; 1 where not given.
-        kind
-            ``flat`` (exact), ``ivf`` (k-means cells), ``ivf-sq8`` (the same with a byte a
-            number in memory and the full codes beside it for the last look), ``hnsw`` (a
-            graph; weak where lengths are uneven) or ``auto``: by size.
-        recall, at
-            The recall to choose ``probes`` for, and the number of hits it is measured on.
-        cells
-            Number of k-means cells; about ``4 sqrt(n)`` by default.
-        probes
-            Cells (or candidates of a graph) to look into; chosen by default.
-        links
-            Links a node of a graph.
-        """
-        given = check_contents(codes, ids, side)
-        goal = Goal(recall, at).checked()
-        structure = _choose(kind, *given.codes.shape)
-        lift = SideLift.fit(given.codes, given.side)
-        full = lift.codes(given.codes, given.side)
-        index = cls(
-            _engine(structure, full, cells, links, seed),
-            structure,
-            full if structure == "ivf-sq8" else None,
-            lift=lift,
-            probes=1,
-            recall=1.0,
-            ids=given.ids,
-            dim=given.codes.shape[1],
-            space=space,
-            side_names=given.side_names,
-        )
-        index._calibrate(goal, probes=probes, codes=full, weights=weights, seed=seed)
-        return index
-
-    @property
-    def structure(self) -> Structure:
-        """What FAISS was asked to build."""
-        return self._structure
+    def _filled(
+        cls, codes: NDArray[np.float32], probing: Mapping[str, Any], seed: int, *,
+        kind: str = "auto", cells: int | None = None, links: int = 16,
+    ) -> Self:  # fmt: skip
+        structure = _choose(kind, len(codes), probing["dim"])
+        engine = _engine(structure, codes, cells, links, seed)
+        return cls(engine, structure, codes if structure == "ivf-sq8" else None, **probing)
 
     # -- searching ----------------------------------------------------------
 
@@ -148,7 +99,7 @@ class FaissIndex(ProbedIndex):
     ) -> tuple[NDArray[np.float32], IdArray]:
         """The exact answer over what the engine holds."""
         chosen = {} if rows is None else {"sel": self._selector(rows)}
-        if self._structure == "hnsw":
+        if self.structure == "hnsw":
             engine = faiss.downcast_index(self._engine.storage)
             params = faiss.SearchParameters(**chosen)
         else:
@@ -164,8 +115,8 @@ class FaissIndex(ProbedIndex):
         small; cells without any of them cost next to nothing.
         """
         sel = self._selector(rows)
-        if self._structure in ("flat", "hnsw"):
-            engine = self._engine if self._structure == "flat" else self._engine.storage
+        if self.structure in ("flat", "hnsw"):
+            engine = self._engine if self.structure == "flat" else self._engine.storage
             return faiss.downcast_index(engine), faiss.SearchParameters(sel=sel)
         probes = min(self._most_probes, math.ceil(self._probes * len(self) / len(rows)))
         return self._engine, faiss.SearchParametersIVF(nprobe=probes, sel=sel)
@@ -195,24 +146,24 @@ class FaissIndex(ProbedIndex):
 
     @property
     def _most_probes(self) -> int:
-        if self._structure == "hnsw":
+        if self.structure == "hnsw":
             return _MOST_EF
-        return 1 if self._structure == "flat" else int(self._engine.nlist)
+        return 1 if self.structure == "flat" else int(self._engine.nlist)
 
     def _set_probes(self, probes: int) -> None:
         super()._set_probes(probes)
         self._params = None
-        if self._structure == "hnsw":
+        if self.structure == "hnsw":
             self._params = faiss.SearchParametersHNSW(efSearch=self._probes)
-        elif self._structure != "flat":
+        elif self.structure != "flat":
             self._params = faiss.SearchParametersIVF(nprobe=self._probes)
 
     def _calibrate(self, goal: Goal, **how: Any) -> None:
-        if self._structure != "flat":
+        if self.structure != "flat":
             super()._calibrate(goal, **how)
 
     def _reach(self, goal: Goal, groups: list[NDArray[np.float32]], true: list[Found]) -> None:
-        if self._structure != "hnsw":
+        if self.structure != "hnsw":
             super()._reach(goal, groups, true)
             return
         self._set_probes(32)  # a graph tells no ranks: try
@@ -222,7 +173,7 @@ class FaissIndex(ProbedIndex):
     def _items(self, rows: IdArray) -> NDArray[np.float32]:
         if self._codes is not None:
             return np.array(self._codes[rows])
-        if self._structure == "hnsw":
+        if self.structure == "hnsw":
             return np.asarray(self._engine.reconstruct_batch(rows))
         self._engine.make_direct_map()
         try:
@@ -243,7 +194,7 @@ class FaissIndex(ProbedIndex):
     # -- files --------------------------------------------------------------
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
-        settings = {"structure": self._structure, **self._probing()}
+        settings = {"structure": self.structure, **self._probing()}
 
         def write_engine(path: Path) -> None:
             faiss.write_index(self._engine, str(path))

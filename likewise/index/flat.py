@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.index._base import Asked, BaseIndex
-from likewise.index._checks import BLOCK_BYTES, check_contents, exact_dots, single_precision
+from likewise.index._checks import BLOCK_BYTES, Contents, exact_dots, single_precision
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.later import sparse
 from likewise.types import Codes, FloatArray, IdArray
@@ -47,26 +47,8 @@ class FlatIndex(BaseIndex):
         self._side_peak = np.abs(side).max(axis=0, initial=0.0)
 
     @classmethod
-    def build(
-        cls,
-        codes: Any,
-        ids: Any = None,
-        *,
-        space: str = "",
-        side: Mapping[str, Any] | None = None,
-        seed: int = 0,
-    ) -> Self:
-        """An exact index of dense or sparse codes; see :meth:`BaseIndex.build`."""
-        given = check_contents(codes, ids, side, takes_sparse=True)
-        return cls(
-            given.codes,
-            given.side,
-            _longest(given.codes),
-            ids=given.ids,
-            dim=given.codes.shape[1],
-            space=space,
-            side_names=given.side_names,
-        )
+    def _build(cls, given: Contents, common: Mapping[str, Any], seed: int) -> Self:
+        return cls(given.codes, given.side, _longest(given.codes), **common)
 
     def _best(
         self, asked: Asked, k: int, rows: IdArray | None
@@ -115,7 +97,7 @@ class FlatIndex(BaseIndex):
         """Twice the most that rounding can move a score: n u |x| |v| for n terms."""
         size = np.linalg.norm(vectors.astype(np.float64), axis=1) * self._reach
         size += np.abs(side) @ self._side_peak
-        terms = self._dim + len(self._side_names) + 4
+        terms = self.dim + len(self.side_names) + 4
         slack: NDArray[np.float64] = 2 * terms * np.finfo(vectors.dtype).eps * size
         return slack
 
@@ -126,7 +108,7 @@ class FlatIndex(BaseIndex):
         total = len(self) if rows is None else len(rows)
         few, same = len(vectors) <= _FEW, self._codes.dtype == vectors.dtype
         copies = not same or (rows is not None and not few)
-        width = max(len(vectors), self._dim if copies else 1)
+        width = max(len(vectors), self.dim if copies else 1)
         step = max(1, BLOCK_BYTES // (vectors.itemsize * width))
         by_row = few and (total >= _SMALL or "numba" in sys.modules)
         if by_row:
@@ -153,7 +135,7 @@ class FlatIndex(BaseIndex):
     ) -> NDArray[np.float64]:
         """Scores of a few items in float64, gathered a bounded number at a time."""
         scores = np.empty(len(places))
-        step = max(1, BLOCK_BYTES // (8 * self._dim))
+        step = max(1, BLOCK_BYTES // (8 * self.dim))
         for start in range(0, len(places), step):
             part = places[start : start + step]
             scores[start : start + step] = exact_dots(self._codes[part], vector)
@@ -189,10 +171,8 @@ class FlatIndex(BaseIndex):
     # -- files --------------------------------------------------------------
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
-        codes, settings = (
-            self._codes,
-            {"sparse": sparse.issparse(self._codes), "reach": self._reach},
-        )
+        codes = self._codes
+        settings = {"sparse": sparse.issparse(codes), "reach": self._reach}
         arrays = {"side.npy": self._side}
         if settings["sparse"]:
             arrays |= {"data.npy": codes.data, "indices.npy": codes.indices}

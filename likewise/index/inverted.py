@@ -23,7 +23,7 @@ from scipy import sparse
 
 from likewise.index import _postings as postings
 from likewise.index._base import Asked, BaseIndex, not_finite
-from likewise.index._checks import check_contents
+from likewise.index._checks import Contents, check_contents
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.index._postings import Part, ask, bits_of_level, make_part, orders, rows_of
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_vector
@@ -40,9 +40,10 @@ _ARRAYS = ("starts", "posts", "values", "scale", "common", "rising", "packed", "
 class InvertedIndex(BaseIndex):
     """Exact search over sparse codes, above all those of visual words.
 
-    Made by :meth:`build`.  Where the numbers of each row are one number (the document
-    normaliser tau), a posting is its row and its level, four bytes; any other codes keep a
-    number a posting.
+    Made by :meth:`build`; its setting ``levels`` says how many neighbouring columns are levels
+    of one word, of which a row has one at most: 3 for codes of ``Words(levels=3)``.  Where the
+    numbers of each row are one number (the document normaliser tau), a posting is its row and its
+    level, four bytes; any other codes keep a number a posting.
     """
 
     kind = "inverted"
@@ -57,35 +58,10 @@ class InvertedIndex(BaseIndex):
         self._gone = gone if gone is not None and gone.any() else None
 
     @classmethod
-    def build(
-        cls,
-        codes: Any,
-        ids: Any = None,
-        *,
-        space: str = "",
-        side: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        levels: int = 1,
-    ) -> Self:
-        """An inverted file of codes, sparse ones above all; see :meth:`BaseIndex.build`.
-
-        Parameters
-        ----------
-        levels
-            How many neighbouring columns are levels of one word, of which a row has one at
-            most: 3 for codes of ``Words(levels=3)``.
-        """
+    def _build(cls, given: Contents, common: Mapping[str, Any], seed: int, levels: int = 1) -> Self:
         if not 1 <= levels <= 255:
             raise BadInput(f"A word has 1 to 255 levels, not {levels}.")
-        given = check_contents(codes, ids, side, takes_sparse=True)
-        rows = _canonical(given.codes)
-        return cls(
-            [make_part(rows, levels, given.side)],
-            ids=given.ids,
-            dim=rows.shape[1],
-            space=space,
-            side_names=given.side_names,
-        )
+        return cls([make_part(_canonical(given.codes), levels, given.side)], **common)
 
     # -- what it holds -----------------------------------------------------------
 
@@ -98,48 +74,30 @@ class InvertedIndex(BaseIndex):
         return len(self._ids) - (0 if self._gone is None else int(self._gone.sum()))
 
     @property
-    def generations(self) -> int:
-        """Parts that a search looks into."""
-        return len(self._parts)
-
-    @property
-    def postings(self) -> int:
-        """Number of pairs of an item and a word."""
-        return sum(part.postings for part in self._parts)
-
-    @property
     def nbytes(self) -> int:
         """Bytes of all postings and columns."""
         return self._ids.nbytes + sum(part.nbytes for part in self._parts)
 
     def codes(self) -> sparse.csr_array:
         """The codes of the items held, one row each, in the order of :attr:`ids`."""
-        rows = [rows_of(part, self._dim) for part in self._parts]
+        rows = [rows_of(part, self.dim) for part in self._parts]
         whole = rows[0] if len(rows) == 1 else sparse.csr_array(sparse.vstack(rows, format="csr"))
         return whole if self._gone is None else whole[np.flatnonzero(~self._gone)]
 
     # -- new ones from old ones --------------------------------------------------
 
     def added(self, codes: Any, ids: Any, *, side: Mapping[str, Any] | None = None) -> Self:
-        """An index with more items; the old one stays as it is.
-
-        Parameters
-        ----------
-        codes, ids
-            Of the new items; ids that the index does not hold.
-        side
-            The same side columns that the index has.
-        """
-        if set(side or {}) != set(self._side_names):
+        """An index with more items, and the same side columns; the old one stays as it is."""
+        if set(side or {}) != set(self.side_names):
             raise BadInput(
                 "Items are added with the side columns that the index has: "
-                f"{', '.join(self._side_names) or 'none'}."
+                f"{', '.join(self.side_names) or 'none'}."
             )
-        named = {name: (side or {})[name] for name in self._side_names}
+        named = {name: (side or {})[name] for name in self.side_names}
         given = check_contents(codes, ids, named, takes_sparse=True)
         rows = _canonical(given.codes)
-        if rows.shape[1] != self._dim:
-            raise BadInput(f"The codes have {rows.shape[1]} columns, but the index {self._dim}.")
+        if rows.shape[1] != self.dim:
+            raise BadInput(f"The codes have {rows.shape[1]} columns, but the index {self.dim}.")
         held = np.intersect1d(given.ids, self.ids)
         if len(held):
             raise BadInput(f"The id {held[0]} is held already; take it out of the index first.")
@@ -152,7 +110,7 @@ class InvertedIndex(BaseIndex):
             gone = np.r_[old._gone, np.zeros(len(given.ids), bool)]
         if len(parts) > MOST_PARTS:
             first = _first_small(parts)
-            parts[first:] = [_joined(parts[first:], self._dim, old._levels)]
+            parts[first:] = [_joined(parts[first:], self.dim, old._levels)]
         return old._like(parts, gone, np.r_[old._ids, given.ids])
 
     def without(self, ids: Any) -> Self:
@@ -181,7 +139,7 @@ class InvertedIndex(BaseIndex):
             matrix[:, at] = as_vector(side[name], dim=len(whole), name=f"side column {name!r}")
         (part,) = whole._parts
         new = part._replace(side=matrix, order=orders(part.scale, matrix))
-        return type(self)([new], ids=whole._ids, dim=self._dim, space=self._space, side_names=names)
+        return type(self)([new], ids=whole._ids, dim=self.dim, space=self.space, side_names=names)
 
     @property
     def _levels(self) -> int:
@@ -190,7 +148,7 @@ class InvertedIndex(BaseIndex):
 
     def _like(self, parts: Sequence[Part], gone: NDArray[np.bool_] | None, ids: IdArray) -> Self:
         return type(self)(
-            parts, gone, ids=ids, dim=self._dim, space=self._space, side_names=self._side_names
+            parts, gone, ids=ids, dim=self.dim, space=self.space, side_names=self.side_names
         )
 
     # -- searching ---------------------------------------------------------------
@@ -209,7 +167,7 @@ class InvertedIndex(BaseIndex):
 
     def _asked(self, surrogates: Sequence[Surrogate]) -> tuple[Asked, NDArray[np.float64]]:
         """Surrogates by their columns other than zero: a vocabulary is far longer than those."""
-        side = np.zeros((len(surrogates), len(self._side_names)))
+        side = np.zeros((len(surrogates), len(self.side_names)))
         offsets = np.empty(len(surrogates))
         thin: Any = []
         for at, one in enumerate(surrogates):
@@ -234,12 +192,10 @@ class InvertedIndex(BaseIndex):
             columns, numbers = row.indices.astype(np.int64), row.data.astype(np.float64)
         else:
             dense: Any = np.asarray(vector)
-            if dense.dtype.kind == "f" and dense.shape == (self._dim,):
-                columns = np.flatnonzero(dense)
-                numbers = dense[columns].astype(np.float64)
-            else:
-                dense = as_vector(dense, dim=self._dim, name="surrogate")
-                columns, numbers = np.flatnonzero(dense), dense[np.flatnonzero(dense)]
+            if dense.dtype.kind != "f" or dense.shape != (self.dim,):
+                dense = as_vector(dense, dim=self.dim, name="surrogate")
+            columns = np.flatnonzero(dense)
+            numbers = dense[columns]
         loud = numbers != 0
         return columns[loud], numbers[loud].astype(np.float64)
 

@@ -16,11 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.filters import Allowed
-from likewise.index._checks import check_contents
 from likewise.index._files import SavedFolder, Writer
-from likewise.index._lift import SideLift
-from likewise.index._probed import Found, ProbedIndex
-from likewise.index._recall import AT, RECALL, Goal
+from likewise.index._probed import Found, Goal, ProbedIndex
 from likewise.index._server import PATIENCE, Address, Gone, Server, T
 from likewise.index.flat import FlatIndex, _longest
 from likewise.types import FloatArray, Hits, IdArray, Surrogate, check_k
@@ -52,20 +49,12 @@ class Where(NamedTuple):
 class RemoteIndex(ProbedIndex):
     """The parent of indexes on a server; made by :meth:`build`.
 
-    Parameters
-    ----------
-    server, table
-        Where the codes are.
-    structure
-        How the server searches: ``scan``, or a kind of index.
-    owner
-        The collection that the table belongs to.
-    position
-        Place in the log of changed facts that the table's facts are of; -1 where it has none.
-    reach
-        Length of the longest code.
-    probing
-        What :class:`ProbedIndex` takes.
+    Own settings: ``address``, where the server is, without a password; ``table`` and ``owner``, its
+    name and whose it is; ``facts`` and ``position``, what :data:`likewise.filters.FACTS` names, a
+    row an item, and the place in the log of changed facts that these are of (-1 without any).
+
+    ``structure`` says how the server searches: ``scan``, or a kind of index; ``reach`` is the
+    length of the longest code.
     """
 
     server_class: ClassVar[type[Server]]
@@ -129,62 +118,33 @@ class RemoteIndex(ProbedIndex):
     # -- building ---------------------------------------------------------------
 
     @classmethod
-    def build(  # type: ignore[override]  # a server needs an address
-        cls,
-        codes: Any,
-        ids: Any = None,
-        *,
-        space: str = "",
-        side: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        address: str,
-        table: str = "likewise_table",
-        owner: str = "",
-        facts: Iterable[Sequence[Any]] | None = None,
-        position: int = 0,
-        recall: float = RECALL,
-        at: int = AT,
-        probes: int | None = None,
-    ) -> Self:
-        """Load codes into a new table; see :meth:`BaseIndex.build` for what all kinds take.
-
-        Parameters
-        ----------
-        address
-            Where the server is, without a password.
-        table, owner
-            Name of the table, and whose it is.
-        facts, position
-            What :data:`likewise.filters.FACTS` names, a row an item, and how new that is.
-        recall, at, probes
-            As for the other engines.
-        """
-        given = check_contents(codes, ids, side)
-        goal = Goal(recall, at).checked()
-        lift = SideLift.fit(given.codes, given.side)
-        full = lift.codes(given.codes, given.side)
+    def _filled(
+        cls, codes: NDArray[np.float32], probing: Mapping[str, Any], seed: int, *,
+        address: str = "", table: str = "likewise_table", owner: str = "",
+        facts: Iterable[Sequence[Any]] | None = None, position: int = 0,
+    ) -> Self:  # fmt: skip
+        """Load codes into a new table."""
         server = cls.server_class.at(Address.of(address))
-        index = cls(
-            server, table, "scan", owner, -1 if facts is None else position, _longest(full),
-            lift=lift, probes=1, recall=1.0, ids=given.ids, dim=given.codes.shape[1], space=space,
-            side_names=given.side_names,
-        )  # fmt: skip
-        index.structure = index._choose(len(full))
+        position = -1 if facts is None else position
+        index = cls(server, table, "scan", owner, position, _longest(codes), **probing)
+        index.structure = index._choose(len(codes))
         server.close()  # who builds is not kept waiting by an earlier failure
         server.ask(lambda: server.check(owner), 10 * PATIENCE)
         with server.session():
-            index._load(full, facts)
-        if index.structure != "scan":
-            index._patience = 60.0
-            index._calibrate(goal, probes=probes, codes=full, seed=seed)
-            index._patience = PATIENCE
+            index._load(codes, facts)
         return index
+
+    def _calibrate(self, goal: Goal, **how: Any) -> None:
+        if self.structure != "scan":
+            self._patience = 60.0
+            super()._calibrate(goal, **how)
+            self._patience = PATIENCE
 
     def keep(self, codes: FloatArray) -> None:
         """Answer exactly from these codes while the server does not."""
         none = np.zeros((len(self), 0))
         self._local = FlatIndex(
-            codes, none, self._reach_of_codes, ids=self._ids, dim=self._dim, space=self._space
+            codes, none, self._reach_of_codes, ids=self._ids, dim=self.dim, space=self.space
         )
 
     @property
@@ -220,11 +180,11 @@ class RemoteIndex(ProbedIndex):
 
     @property
     def _width(self) -> int:
-        return self._dim + len(self._side_names)
+        return self.dim + len(self.side_names)
 
     def _mark(self) -> dict[str, Any]:
         """What the table says of itself."""
-        return {"owner": self.owner, "space": self._space, "items": len(self), "dim": self._width}
+        return {"owner": self.owner, "space": self.space, "items": len(self), "dim": self._width}
 
     def _check(self) -> None:
         """Raise :class:`Gone` where the table is not there or not what was loaded."""

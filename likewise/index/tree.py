@@ -18,12 +18,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from likewise.index._checks import check_contents
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.index._kernels import dot
-from likewise.index._lift import SideLift
 from likewise.index._probed import Found, ProbedIndex, ranks_of, scan
-from likewise.index._recall import AT, RECALL, Goal
 from likewise.types import BadInput, IdArray
 
 faiss: Any = _faiss  # its own type hints know but half of it
@@ -50,7 +47,8 @@ class TreeIndex(ProbedIndex):
     """Multi-probe search in several k-means partitions.
 
     Made by :meth:`build`.  Codes are kept in the order of the first tree's buckets, so that
-    a bucket is read in one go.
+    a bucket is read in one go.  Own settings: ``trees``, the number of independent partitions, and
+    ``clusters``, the cells of each; fewer where there are fewer than eight items a cell.
     """
 
     kind = "tree"
@@ -68,60 +66,17 @@ class TreeIndex(ProbedIndex):
         super().__init__(**common)
 
     @classmethod
-    def build(
-        cls,
-        codes: Any,
-        ids: Any = None,
-        *,
-        space: str = "",
-        side: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        weights: Any = None,
-        trees: int = 3,
-        clusters: int = 1000,
-        probes: int | None = None,
-        recall: float = RECALL,
-        at: int = AT,
-    ) -> Self:
-        """An index of dense codes; see :meth:`BaseIndex.build` for what all kinds take.
-
-        Parameters
-        ----------
-        trees
-            Number of independent partitions.
-        clusters
-            Cells of each; fewer where there are fewer than eight items a cell.
-        probes
-            Cells of each tree to look into; chosen for the recall by default.
-        recall, at
-            The recall to choose ``probes`` for, and the number of hits it is measured on.
-        """
-        given = check_contents(codes, ids, side)
-        goal = Goal(recall, at).checked()
+    def _filled(
+        cls, codes: NDArray[np.float32], probing: Mapping[str, Any], seed: int, *,
+        trees: int = 3, clusters: int = 1000,
+    ) -> Self:  # fmt: skip
         if trees < 1 or clusters < 1:
             raise BadInput("A tree index has at least one tree of at least one cluster.")
-        lift = SideLift.fit(given.codes, given.side)
-        full = lift.codes(given.codes, given.side)
-        cells = max(1, min(clusters, len(full) // 8))
-        homes = np.stack(
-            [_partition(full, given.codes.shape[1], cells, seed + 1 + t) for t in range(trees)]
-        )
+        cells, dim = max(1, min(clusters, len(codes) // 8)), probing["dim"]
+        homes = np.stack([_partition(codes, dim, cells, seed + 1 + t) for t in range(trees)])
         rows = np.argsort(homes[0], kind="stable").astype(np.int32)
-        full, homes = full[rows], np.ascontiguousarray(homes[:, rows])
-        index = cls(
-            full,
-            rows,
-            _grow(full, homes, cells),
-            lift=lift,
-            probes=1,
-            recall=1.0,
-            ids=given.ids,
-            dim=given.codes.shape[1],
-            space=space,
-            side_names=given.side_names,
-        )
-        index._calibrate(goal, probes=probes, weights=weights, seed=seed)
-        return index
+        codes, homes = codes[rows], np.ascontiguousarray(homes[:, rows])
+        return cls(codes, rows, _grow(codes, homes, cells), **probing)
 
     @property
     def trees(self) -> int:
@@ -300,17 +255,9 @@ def _best_in_list(codes: Any, vector: Any, rest: Any, scores: Any, places: Any) 
 
 
 @njit(cache=True, nogil=True)
-def _best_in_cells(
-    codes: Any,
-    vector: Any,
-    cells: Any,
-    starts: Any,
-    members: Any,
-    homes: Any,
-    mask: Any,
-    scores: Any,
-    places: Any,
-) -> Any:
+def _best_in_cells(  # type: ignore[no-untyped-def]
+    codes, vector, cells, starts, members, homes, mask, scores, places
+):
     """The best of the united buckets; returns how many were found.
 
     An item is in the union already when an earlier tree's cell of it is probed, which two

@@ -22,24 +22,14 @@ from likewise.types import BadInput, FloatArray, IdArray, QueryRef
 PER_SOURCE = 5.0
 """Clicks of one source on one picture for one query that count."""
 PICTURES = 100
-"""Pictures of one query for which one source counts."""
+"""Pictures of one query for which one source counts, the most clicked first."""
 FARTHEST = 10.0
 """A click counts at most this many times more for the place where it was made."""
 
 
 @dataclass(frozen=True)
 class ClickReport:
-    """What became of the clicks.
-
-    Attributes
-    ----------
-    clicks
-        Clicks counted, before any weight.
-    capped
-        Clicks beyond what one source, or one picture of a query, counts for.
-    unknown_items, unknown_queries
-        Clicks on pictures, and after queries, that have no row.
-    """
+    """Clicks that counted (before any weight), that were beyond a cap, and that have no row."""
 
     clicks: float = 0.0
     capped: float = 0.0
@@ -68,9 +58,6 @@ def click_table(
     queries: Mapping[QueryRef, int],
     *,
     propensity: float = 0.0,
-    per_source: float = PER_SOURCE,
-    pictures: int = PICTURES,
-    max_clicks: float = MAX_CLICKS,
 ) -> ClickTable:
     """Count the clicks of a log.
 
@@ -88,23 +75,15 @@ def click_table(
         People look at the first results more than at later ones.  At place r a result is
         taken to be looked at with probability ``r ** -propensity``, and a click there
         counts ``r ** propensity`` times (at most ``FARTHEST``).  0 counts all alike.
-    per_source
-        Clicks of one source on one picture for one query that count.
-    pictures
-        Pictures of one query for which one source counts, the most clicked first.
-    max_clicks
-        A sum above this counts as this.
     """
     if not 0 <= propensity <= 5:
         raise BadInput(f"The propensity is a number from 0 (off) to 5, not {propensity!r}.")
-    if not (per_source > 0 and pictures >= 1 and max_clicks > 0):
-        raise BadInput("per_source, pictures and max_clicks must be above zero.")
     said = log.where(log.kind != "ordering")
     found = said.resolve(rows, queries)
     nobody, nowhere = found.query < 0, found.item < 0
     keep = ~nobody & ~nowhere
     record, query, item = found.record[keep], found.query[keep], found.item[keep]
-    value = np.minimum(np.where(said.kind[record] == "label", 1.0, said.value[record]), max_clicks)
+    value = np.minimum(np.where(said.kind[record] == "label", 1.0, said.value[record]), MAX_CLICKS)
     value = np.where(said.value[record] > 0, value, 0.0)
     refused = (said.kind[record] == "label") & (said.value[record] <= 0)
     source = _sources(said)[record]
@@ -116,8 +95,8 @@ def click_table(
     count = _sums(by, value, len(by_source))
     weighted = _sums(by, value * weight, len(by_source))
     named = by_source > 0
-    fair = np.where(named, np.minimum(count, per_source), count)
-    fair[_beyond(by_source, pair_query[by_pair], count, pictures) & named] = 0.0
+    fair = np.where(named, np.minimum(count, PER_SOURCE), count)
+    fair[_beyond(by_source, pair_query[by_pair], count, PICTURES) & named] = 0.0
     scale = np.divide(fair, count, out=np.zeros_like(fair), where=count > 0)
     total = _sums(by_pair, weighted * scale, len(pair_query))
     total = _overruled(total, pair, refused, found.time[keep])
@@ -127,7 +106,7 @@ def click_table(
         unknown_items=int((nowhere & ~nobody).sum()),
         unknown_queries=int(nobody.sum()),
     )
-    return ClickTable(pair_query, pair_item, np.minimum(total, max_clicks), report)
+    return ClickTable(pair_query, pair_item, np.minimum(total, MAX_CLICKS), report)
 
 
 def _sources(log: Judgements) -> IdArray:

@@ -37,17 +37,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What was read from a file.
-
-    Attributes
-    ----------
-    judgements
-        The good rows.
-    problems
-        The bad rows, each with file, line and reason.
-    skipped
-        Rows that are sound but are no judgement, such as a page view among events.
-    """
+    """The good rows of a file, the bad ones, and how many are sound but are no judgement."""
 
     judgements: Judgements
     problems: tuple[Problem, ...] = ()

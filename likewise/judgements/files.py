@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
+from likewise.judgements import tables
 from likewise.judgements.exchange import ImportResult, PathLike, existing
 from likewise.judgements.records import QUERY_KINDS, Judgements
-from likewise.judgements.tables import (
-    read_csv,
-    read_jsonl,
-    read_parquet,
-    write_csv,
-    write_jsonl,
-    write_parquet,
-)
 from likewise.judgements.trec import read_qrels, write_qrels
 from likewise.judgements.ubi import read_ubi, write_ubi
 from likewise.types import BadInput, QueryKind
@@ -30,6 +25,18 @@ _ENDINGS: dict[str, Format] = {
     ".pq": "parquet",
     ".qrels": "qrels",
     ".trec": "qrels",
+}
+
+
+_WAYS: dict[str, tuple[Callable[..., ImportResult], Callable[..., None]]] = {
+    "csv": (tables.read_csv, tables.write_csv),
+    "tsv": (
+        partial(tables.read_csv, delimiter="\t"),
+        partial(tables.write_csv, delimiter="\t"),
+    ),
+    "jsonl": (tables.read_jsonl, tables.write_jsonl),
+    "parquet": (tables.read_parquet, tables.write_parquet),
+    "qrels": (read_qrels, write_qrels),
 }
 
 
@@ -74,13 +81,8 @@ def read_judgements(
     Returns
     -------
     ImportResult
-        ``judgements`` and ``problems``, each with file, line and reason.
-
-    Raises
-    ------
-    NotFound, BadInput, DataProblem
-        Where the file as a whole cannot be used: it is not there, columns are
-        missing, it is truncated or in another encoding.
+        ``judgements`` and ``problems``, each with file, line and reason.  A file that cannot be
+        used as a whole (truncated, another encoding, columns are missing) is refused.
     """
     chosen = format_of(path, format)
     if query_kind is not None and query_kind not in QUERY_KINDS:
@@ -88,19 +90,9 @@ def read_judgements(
     if queries is not None and chosen != "ubi":
         raise BadInput("A file of queries belongs to UBI events only.")
     found = existing(path)
-    match chosen:
-        case "csv":
-            return read_csv(found, query_kind)
-        case "tsv":
-            return read_csv(found, query_kind, delimiter="\t")
-        case "jsonl":
-            return read_jsonl(found, query_kind)
-        case "parquet":
-            return read_parquet(found, query_kind)
-        case "qrels":
-            return read_qrels(found, query_kind)
-        case "ubi":
-            return read_ubi(found, queries, query_kind=query_kind)
+    if chosen == "ubi":
+        return read_ubi(found, queries, query_kind=query_kind)
+    return _WAYS[chosen][0](found, query_kind)
 
 
 def write_judgements(
@@ -129,16 +121,7 @@ def write_judgements(
     chosen = format_of(path, format)
     if (queries is not None) != (chosen == "ubi"):
         raise BadInput("UBI events, and they only, need a second file for the queries.")
-    match chosen:
-        case "csv":
-            write_csv(judgements, path)
-        case "tsv":
-            write_csv(judgements, path, delimiter="\t")
-        case "jsonl":
-            write_jsonl(judgements, path)
-        case "parquet":
-            write_parquet(judgements, path)
-        case "qrels":
-            write_qrels(judgements, path)
-        case "ubi":
-            write_ubi(judgements, path, queries or "")
+    if chosen == "ubi":
+        write_ubi(judgements, path, queries or "")
+    else:
+        _WAYS[chosen][1](judgements, path)

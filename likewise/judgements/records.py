@@ -56,21 +56,10 @@ def check_judgement(judgement: Judgement) -> Judgement:
 
 @dataclass(frozen=True, eq=False)
 class Resolved:
-    """A log in rows: one entry for each item of each judgement.
+    """A log in rows: one entry for each item of each judgement, ``record`` in the log.
 
-    Attributes
-    ----------
-    record
-        Position of the judgement in the log.
-    query
-        Row of the query matrix, -1 where the query is unknown.
-    item
-        Row of the item matrix, -1 where the item is unknown.
-    head
-        Row of the item matrix that *is* the query (an uncropped item of the
-        collection), else -1.
-    kind, value, time
-        Those of the judgement.
+    ``query`` and ``item`` are rows of the query and the item matrix, -1 where unknown; ``head`` is
+    the row of the item that *is* the query (an uncropped item of the collection), else -1.
     """
 
     record: IdArray

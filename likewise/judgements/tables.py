@@ -18,20 +18,7 @@ from typing import Any, NoReturn, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from likewise.judgements.exchange import (
-    ImportResult,
-    PathLike,
-    Reading,
-    as_number,
-    as_text,
-    as_time,
-    atomic,
-    check_utf8,
-    not_unicode,
-    number_text,
-    read_text,
-    write_text,
-)
+from likewise.judgements import exchange
 from likewise.judgements.records import Judgements, check_judgement
 from likewise.types import LOOK, BadInput, DataProblem, Judgement, QueryKind, QueryRef
 
@@ -86,7 +73,7 @@ def parser(columns: Iterable[str], query_kind: QueryKind | None) -> Parser:
         return lambda row: _simple(row, "label", _relevant(row["relevant"]), query_kind or "item")
     if given.issuperset(CLICKS):
         return lambda row: _simple(
-            row, "click", as_number(row["clicks"], "clicks"), query_kind or "text"
+            row, "click", exchange.as_number(row["clicks"], "clicks"), query_kind or "text"
         )
     missing = min((set(form) - given for form in (FULL, LABELS, CLICKS)), key=len)
     raise BadInput(
@@ -108,16 +95,16 @@ def _full(row: Row, query_kind: QueryKind) -> Judgement:
     return check_judgement(
         Judgement(
             _query(row, query_kind),
-            tuple(as_text(item, "item") for item in items),
+            tuple(exchange.as_text(item, "item") for item in items),
             kind,
-            as_number(value, "value"),
+            exchange.as_number(value, "value"),
             *_who(row),
         )
     )
 
 
 def _simple(row: Row, kind: Any, value: float, query_kind: QueryKind) -> Judgement:
-    items = (as_text(row["item"], "item"),)
+    items = (exchange.as_text(row["item"], "item"),)
     return check_judgement(Judgement(_query(row, query_kind), items, kind, value, *_who(row)))
 
 
@@ -127,22 +114,22 @@ def _query(row: Row, query_kind: QueryKind) -> QueryRef:
     if crop is not None:
         if not isinstance(crop, (list, tuple)) or len(crop) != 4:
             raise BadInput("A crop must be four numbers: left, top, right, bottom.")
-        left, top, right, bottom = (as_number(share, "crop") for share in crop)
+        left, top, right, bottom = (exchange.as_number(share, "crop") for share in crop)
         corners = (left, top, right, bottom)
     kind = cast(QueryKind, row.get("query_kind") or query_kind)
-    return QueryRef(kind, as_text(row["query"], "query"), corners)
+    return QueryRef(kind, exchange.as_text(row["query"], "query"), corners)
 
 
 def _who(row: Row) -> tuple[float, str, str, int, str]:
     person, source, line = (
-        "" if row.get(name) is None else as_text(row[name], name)
+        "" if row.get(name) is None else exchange.as_text(row[name], name)
         for name in ("person", "source", "line")
     )
     place = row.get("position")
-    position = 0 if place in (None, "") else as_number(place, "position")
+    position = 0 if place in (None, "") else exchange.as_number(place, "position")
     if position != int(position) or not 0 <= position < 2**53:
         raise BadInput(f"A position is a whole number from 1 on, not {position:g}.")
-    return as_time(row.get("time")), person, source, int(position), line or LOOK
+    return exchange.as_time(row.get("time")), person, source, int(position), line or LOOK
 
 
 def _relevant(value: Any) -> float:
@@ -151,7 +138,7 @@ def _relevant(value: Any) -> float:
     word = value.strip().lower() if isinstance(value, str) else ""
     if word in _TRUE or word in _FALSE:
         return float(word in _TRUE)
-    return as_number(value, "relevant")
+    return exchange.as_number(value, "relevant")
 
 
 # --------------------------------------------------------------------------
@@ -183,15 +170,19 @@ def cell_items(cell: str) -> list[str]:
     return [*items, text]
 
 
-def read_csv(path: Path, query_kind: QueryKind | None = None, delimiter: str = ",") -> ImportResult:
+def read_csv(
+    path: Path, query_kind: QueryKind | None = None, delimiter: str = ","
+) -> exchange.ImportResult:
     """Judgements of a CSV file with a header line."""
-    reading = Reading(path)
+    reading = exchange.Reading(path)
     # The usual limit of 131,072 letters a cell is below a long ordering.
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
-    lines = csv.reader(io.StringIO(read_text(path), newline=""), delimiter=delimiter, strict=True)
+    lines = csv.reader(
+        io.StringIO(exchange.read_text(path), newline=""), delimiter=delimiter, strict=True
+    )
     try:
         header = [name.strip().lower() for name in next(lines, [])]
-        check_utf8(*header)
+        exchange.check_utf8(*header)
         parse = parser(header, query_kind)
     except csv.Error as problem:
         raise DataProblem(f"{path} is not a CSV table: {problem}.") from None
@@ -212,7 +203,7 @@ def read_csv(path: Path, query_kind: QueryKind | None = None, delimiter: str = "
 
 
 def _csv_row(header: list[str], cells: list[str]) -> dict[str, Any]:
-    check_utf8(*cells)
+    exchange.check_utf8(*cells)
     if len(cells) != len(header):
         raise BadInput(f"The line has {len(cells)} cells, but the header has {len(header)}.")
     row: dict[str, Any] = dict(zip(header, cells))
@@ -223,20 +214,20 @@ def _csv_row(header: list[str], cells: list[str]) -> dict[str, Any]:
     return row
 
 
-def write_csv(judgements: Judgements, path: PathLike, delimiter: str = ",") -> None:
+def write_csv(judgements: Judgements, path: exchange.PathLike, delimiter: str = ",") -> None:
     """Judgements as a CSV file that a person can read and change."""
 
     def lines() -> Iterator[str]:
         yield _csv_line(COLUMNS, delimiter)
         for j in judgements:
-            crop = " ".join(map(number_text, j.query.crop or ()))
-            numbers = (number_text(j.value), number_text(j.time))
+            crop = " ".join(map(exchange.number_text, j.query.crop or ()))
+            numbers = (exchange.number_text(j.value), exchange.number_text(j.time))
             query = (j.query.kind, j.query.value, crop)
             said = (items_cell(j.items), j.kind, *numbers, j.person, j.source)
             row = (*query, *said, str(j.position), j.line)
             yield _csv_line(row, delimiter)
 
-    write_text(path, lines())
+    exchange.write_text(path, lines())
 
 
 def _csv_line(cells: Iterable[str], delimiter: str) -> str:
@@ -249,14 +240,14 @@ def _csv_line(cells: Iterable[str], delimiter: str) -> str:
 # JSONL
 
 
-def json_lines(path: Path, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, reading: exchange.Reading) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a JSONL file with their lines; what is none becomes a problem."""
-    for line, text in enumerate(read_text(path).split("\n"), start=1):
+    for line, text in enumerate(exchange.read_text(path).split("\n"), start=1):
         if not text.strip():
             continue
         found = None
         with reading.row(line):
-            check_utf8(text)
+            exchange.check_utf8(text)
             found = _json_object(text)
         if found is not None:
             yield line, found
@@ -278,18 +269,18 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def read_jsonl(path: Path, query_kind: QueryKind | None = None) -> ImportResult:
+def read_jsonl(path: Path, query_kind: QueryKind | None = None) -> exchange.ImportResult:
     """Judgements of a file with one JSON object a line."""
-    reading = Reading(path)
+    reading = exchange.Reading(path)
     for line, row in json_lines(path, reading):
         with reading.row(line):
             reading.good.append(parser(row, query_kind)(row))
     return reading.result()
 
 
-def write_jsonl(judgements: Judgements, path: PathLike) -> None:
+def write_jsonl(judgements: Judgements, path: exchange.PathLike) -> None:
     """Judgements as one JSON object a line."""
-    write_text(path, (json_line(_record(judgement)) for judgement in judgements))
+    exchange.write_text(path, (json_line(_record(judgement)) for judgement in judgements))
 
 
 def json_line(record: Mapping[str, Any]) -> str:
@@ -314,9 +305,9 @@ def _record(j: Judgement) -> dict[str, Any]:
 # Parquet
 
 
-def read_parquet(path: Path, query_kind: QueryKind | None = None) -> ImportResult:
+def read_parquet(path: Path, query_kind: QueryKind | None = None) -> exchange.ImportResult:
     """Judgements of a Parquet file; the line of a problem is its row, counted from 1."""
-    reading = Reading(path)
+    reading = exchange.Reading(path)
     try:
         with pq.ParquetFile(path) as file:
             try:
@@ -339,11 +330,11 @@ def read_parquet(path: Path, query_kind: QueryKind | None = None) -> ImportResul
     return reading.result()
 
 
-def write_parquet(judgements: Judgements, path: PathLike) -> None:
+def write_parquet(judgements: Judgements, path: exchange.PathLike) -> None:
     """Judgements as a Parquet file."""
     try:
         table = pa.Table.from_pylist([_record(j) for j in judgements], schema=_SCHEMA)
     except UnicodeEncodeError:
-        raise not_unicode(path) from None
-    with atomic(path) as file:
+        raise exchange.not_unicode(path) from None
+    with exchange.atomic(path) as file:
         pq.write_table(table, file)

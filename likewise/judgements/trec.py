@@ -4,40 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from likewise.judgements.exchange import (
-    ImportResult,
-    PathLike,
-    Reading,
-    as_number,
-    check_utf8,
-    number_text,
-    read_text,
-    write_text,
-)
+from likewise.judgements import exchange
 from likewise.judgements.records import Judgements
 from likewise.types import BadInput, Judgement, QueryKind, QueryRef
 
 
-def read_qrels(path: Path, query_kind: QueryKind | None = None) -> ImportResult:
+def read_qrels(path: Path, query_kind: QueryKind | None = None) -> exchange.ImportResult:
     """Labels of a qrels file; the topic is the query."""
-    reading = Reading(path)
-    for line, text in enumerate(read_text(path).split("\n"), start=1):
+    reading = exchange.Reading(path)
+    for line, text in enumerate(exchange.read_text(path).split("\n"), start=1):
         cells = text.split()
         if not cells:
             continue
         with reading.row(line):
-            check_utf8(text)
+            exchange.check_utf8(text)
             if len(cells) != 4:
                 raise BadInput(
                     f"The line has {len(cells)} words, not four: topic, iteration, item, grade."
                 )
             topic, _, item, grade = cells
             query = QueryRef(query_kind or "item", topic)
-            reading.good.append(Judgement(query, (item,), "label", as_number(grade, "grade")))
+            reading.good.append(
+                Judgement(query, (item,), "label", exchange.as_number(grade, "grade"))
+            )
     return reading.result()
 
 
-def write_qrels(judgements: Judgements, path: PathLike) -> None:
+def write_qrels(judgements: Judgements, path: exchange.PathLike) -> None:
     """Labels as qrels: one line a query and item, the latest label of it.
 
     Qrels have no room for time, person, source, crops or spaces in names; what
@@ -70,5 +63,5 @@ def write_qrels(judgements: Judgements, path: PathLike) -> None:
                         "use CSV, JSONL or Parquet."
                     )
             grades[query.value, item] = judgement.value
-    lines = (f"{topic} 0 {item} {number_text(g)}\n" for (topic, item), g in grades.items())
-    write_text(path, lines)
+    lines = (f"{topic} 0 {item} {exchange.number_text(g)}\n" for (topic, item), g in grades.items())
+    exchange.write_text(path, lines)

@@ -14,16 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from likewise.judgements.exchange import (
-    ImportResult,
-    PathLike,
-    Reading,
-    as_number,
-    as_text,
-    as_time,
-    existing,
-    write_text,
-)
+from likewise.judgements import exchange
 from likewise.judgements.records import Judgements
 from likewise.judgements.tables import json_line, json_lines
 from likewise.types import BadInput, Judgement, QueryKind, QueryRef
@@ -44,13 +35,13 @@ class _Asked:
 
 
 def read_ubi(
-    events: PathLike,
-    queries: PathLike | None = None,
+    events: exchange.PathLike,
+    queries: exchange.PathLike | None = None,
     *,
     actions: Collection[str] = CLICK_ACTIONS,
     hits: bool = True,
     query_kind: QueryKind | None = None,
-) -> ImportResult:
+) -> exchange.ImportResult:
     """Clicks of UBI events.
 
     Parameters
@@ -68,36 +59,38 @@ def read_ubi(
     query_kind
         What ``user_query`` is, where the query does not say: a text unless given.
     """
-    reading = Reading(existing(events))
+    reading = exchange.Reading(exchange.existing(events))
     asked: dict[str, _Asked] = {}
     if queries is not None:
-        aside = Reading(existing(queries))
-        for line, row in json_lines(existing(queries), aside):
+        aside = exchange.Reading(exchange.existing(queries))
+        for line, row in json_lines(exchange.existing(queries), aside):
             with aside.row(line):
                 query = _source(row)
-                asked[as_text(query.get("query_id"), "query_id")] = _asked(query, query_kind)
+                asked[exchange.as_text(query.get("query_id"), "query_id")] = _asked(
+                    query, query_kind
+                )
         reading.problems += aside.problems
     clicked: dict[str, _Asked] = {}
-    for line, row in json_lines(existing(events), reading):
+    for line, row in json_lines(exchange.existing(events), reading):
         with reading.row(line):
             event = _source(row)
-            action = as_text(event.get("action_name"), "action_name")
-            if action not in actions and action not in SHOWN_ACTIONS:
+            action = exchange.as_text(event.get("action_name"), "action_name")
+            is_click = action in actions
+            if not is_click and action not in SHOWN_ACTIONS:
                 reading.skipped += 1
                 continue
             number = event.get("query_id")
             about = asked.get(str(number)) if number is not None else None
             if about is None:
                 about = _asked_in_event(event, query_kind)
-            reading.good.append(_click(event, about, float(action in actions)))
-            if action in actions and number is not None:
+            reading.good.append(_click(event, about, float(is_click)))
+            if is_click and number is not None:
                 clicked[str(number)] = about
-    if hits:
-        reading.good += [
-            Judgement(a.query, a.hits, "click", 0.0, a.time, a.person, a.source)
-            for a in clicked.values()
-            if a.hits
-        ]
+    reading.good += [
+        Judgement(a.query, a.hits, "click", 0.0, a.time, a.person, a.source)
+        for a in clicked.values()
+        if hits and a.hits
+    ]
     return reading.result()
 
 
@@ -118,11 +111,11 @@ def _asked(query: Mapping[str, Any], query_kind: QueryKind | None) -> _Asked:
     if crop is not None:
         if not isinstance(crop, list) or len(crop) != 4:
             raise BadInput("A crop must be four numbers: left, top, right, bottom.")
-        crop = tuple(as_number(share, "crop") for share in crop)
+        crop = tuple(exchange.as_number(share, "crop") for share in crop)
     kind = attributes.get("query_kind") or query_kind or "text"
     return _Asked(
-        QueryRef(kind, as_text(query.get("user_query"), "user_query"), crop),
-        tuple(as_text(key, "hit id") for key in ids),
+        QueryRef(kind, exchange.as_text(query.get("user_query"), "user_query"), crop),
+        tuple(exchange.as_text(key, "hit id") for key in ids),
         *_who(query),
     )
 
@@ -141,7 +134,7 @@ def _click(event: Mapping[str, Any], asked: _Asked, value: float) -> Judgement:
     thing = attributes.get("object") if isinstance(attributes, Mapping) else None
     if not isinstance(thing, Mapping) or thing.get("object_id") is None:
         raise BadInput("The event does not say which object it is about (object_id).")
-    item = as_text(thing["object_id"], "object_id")
+    item = exchange.as_text(thing["object_id"], "object_id")
     return Judgement(asked.query, (item,), "click", value, *_who(event), _position(attributes))
 
 
@@ -155,22 +148,20 @@ def _position(attributes: Any) -> int:
 
 def _who(row: Mapping[str, Any]) -> tuple[float, str, str]:
     stamp = row.get("timestamp")
-    time = as_time(stamp)
+    time = exchange.as_time(stamp)
     if isinstance(stamp, (int, float)) and abs(time) > _MILLISECONDS:
         time /= 1000
-    person = row.get("user_id") or row.get("client_id") or ""
-    return (
-        time,
-        as_text(person, "user_id"),
-        as_text(row.get("application") or "", "application"),
-    )
+    person = exchange.as_text(row.get("user_id") or row.get("client_id") or "", "user_id")
+    return time, person, exchange.as_text(row.get("application") or "", "application")
 
 
 # --------------------------------------------------------------------------
 # Writing
 
 
-def write_ubi(judgements: Judgements, events: PathLike, queries: PathLike) -> None:
+def write_ubi(
+    judgements: Judgements, events: exchange.PathLike, queries: exchange.PathLike
+) -> None:
     """Clicks as UBI: an event for each click, an impression for each item shown only.
 
     Times are kept to the microsecond.
@@ -186,8 +177,8 @@ def write_ubi(judgements: Judgements, events: PathLike, queries: PathLike) -> No
     for time in judgements.time:
         _timestamp(time)  # refuse before the first of two files is written
     asked = (json_line(_query_row(query)) for query in judgements.queries())
-    write_text(queries, list(asked))
-    write_text(events, _event_lines(judgements))
+    exchange.write_text(queries, list(asked))
+    exchange.write_text(events, _event_lines(judgements))
 
 
 def _event_lines(judgements: Judgements) -> Iterator[str]:
@@ -201,11 +192,8 @@ def _query_row(query: QueryRef) -> dict[str, Any]:
     attributes: dict[str, Any] = {"query_kind": query.kind}
     if query.crop is not None:
         attributes["crop"] = list(query.crop)
-    return {
-        "query_id": _query_id(query),
-        "user_query": query.value,
-        "query_attributes": attributes,
-    }
+    asked = {"query_id": _query_id(query), "user_query": query.value}
+    return {**asked, "query_attributes": attributes}
 
 
 def _event_row(judgement: Judgement, item: str) -> dict[str, Any]:

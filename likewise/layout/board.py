@@ -13,14 +13,13 @@ distance to it is what a drag changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numba
 import numpy as np
 from scipy.optimize import linear_sum_assignment, minimize
+from scipy.spatial.distance import cdist
 
-from likewise.layout.quality import distances, overlap, stress
 from likewise.solvers.threads import one_blas_thread
 from likewise.types import BadInput, FloatArray, as_matrix, as_vector
 
@@ -46,25 +45,15 @@ def side_for(count: int) -> float:
     return float(min(0.15, np.sqrt(FILLED / max(1, count))))
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Where each picture stands in the box of side one, and how good that is."""
-
-    positions: FloatArray
-    stress: float
-    overlap: float
-
-
 def arrange(
     x: Any,
     *,
     query: Any = None,
     start: Any = None,
-    fixed: Any = None,
     side: float = SIDE,
     entropy: float = ENTROPY,
     grid: bool = False,
-) -> Layout:
+) -> FloatArray:
     """Place pictures in a box of side one.
 
     Parameters
@@ -75,61 +64,49 @@ def arrange(
         The query's row; it stands at the centre.  Without it the centre is like any place.
     start
         Positions to start from, NaN for pictures without one: the last layout.
-    fixed
-        Positions that must stay, NaN for pictures that are free: what the person moved.
     side
         Side of a picture.
     entropy
         lambda, between 0 (stress alone) and 1.
     grid
-        Snap to a grid, so that no picture covers another; pictures moved by the person are
-        snapped too.
+        Snap to a grid, so that no picture covers another.
 
     Returns
     -------
-    Layout
-        The same for the same input: nothing here is drawn at random.
+    array
+        A position each; the same for the same input: nothing here is drawn at random.
     """
     points = as_matrix(x, name="pictures").astype(np.float64)
     n = len(points)
     if not 0 <= entropy < 1 or not 0 < side < 1:
         raise BadInput("entropy must be at least 0 and below 1, and side between 0 and 1.")
-    known, frozen = _places("start", start, n), _places("fixed", fixed, n)
+    known = np.full((n, 2), np.nan)
+    if start is not None:
+        known = np.clip(np.array(start, dtype=np.float64).reshape(-1, 2), 0, 1)
+        if len(known) != n:
+            raise BadInput("start must hold one position (or NaN) for each picture.")
     if query is not None:
         own = as_vector(query, dim=points.shape[1]).astype(np.float64)
-        points = np.vstack([points, own])
-        known, frozen = (np.vstack([a, [[np.nan, np.nan]]]) for a in (known, frozen))
-        frozen[-1] = CENTRE
-    wanted = distances(points)
-    low, high = side / 2, 1 - side / 2
-    free = np.isnan(frozen[:, 0])
+        points, known = np.vstack([points, own]), np.vstack([known, CENTRE])
+    wanted = cdist(points, points)
+    free = np.arange(len(points)) < n  # all but the query
     with one_blas_thread():  # many small products
-        begin = _opening(wanted, known, frozen, low, high)
+        begin = _opening(wanted, known, query is not None, side / 2, 1 - side / 2)
         place = _optimise(wanted, begin, free, entropy, side, 0.0)
         if entropy > 0:
             place = _optimise(wanted, place, free, entropy, side, PARTING)
     if grid:
         place = _snapped(place, query is not None)
-    return Layout(place[:n], stress(wanted, place), overlap(place, side))
-
-
-def _places(name: str, given: Any, n: int) -> FloatArray:
-    if given is None:
-        return np.full((n, 2), np.nan)
-    a = np.array(given, dtype=np.float64).reshape(-1, 2)
-    if len(a) != n or np.isinf(a).any():
-        raise BadInput(f"{name} must hold one finite position (or NaN) for each picture.")
-    return np.clip(a, 0, 1)
+    return place[:n]
 
 
 def _opening(
-    wanted: FloatArray, known: FloatArray, frozen: FloatArray, low: float, high: float
+    wanted: FloatArray, anchors: FloatArray, query: bool, low: float, high: float
 ) -> FloatArray:
     """Classical MDS in the box, turned towards the places that are known already."""
     y = classical(wanted)
-    anchors = np.where(np.isnan(frozen), known, frozen)
     have = ~np.isnan(anchors[:, 0])
-    y = y - (y[-1] if not np.isnan(frozen[-1, 0]) and len(y) > 1 else y.mean(axis=0))
+    y = y - (y[-1] if query and len(y) > 1 else y.mean(axis=0))
     reach = float(np.abs(y).max(initial=0))
     y = y * ((high - low) / (2 * reach)) if reach > 0 else y
     if have.sum() > 2:  # rotation (or mirror) that fits best, then the known places themselves
@@ -207,9 +184,7 @@ def _snapped(place: FloatArray, query: bool) -> FloatArray:
 
 
 @numba.njit(cache=True, nogil=True)
-def _board_objective(
-    wanted: Any, y: Any, entropy: Any, sigma2: Any, side: Any, parting: Any
-) -> Any:
+def _board_objective(wanted, y, entropy, sigma2, side, parting):  # type: ignore[no-untyped-def]
     """The objective above and its gradient."""
     n = len(y)
     both, seen, asked, kernel = 0.0, 0.0, 0.0, 0.0

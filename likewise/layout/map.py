@@ -24,18 +24,9 @@ SAMPLE = 50_000
 def collection_map(
     x: Any, *, weights: Any = 1.0, landmarks: int = LANDMARKS, seed: int = 0
 ) -> FloatArray:
-    """Positions of all items in a box of side one.
+    """Positions of all items in a box of side one; the same seed gives the same map.
 
-    Parameters
-    ----------
-    x
-        One row an item; may be a file in memory.
-    weights
-        Of each column.
-    landmarks
-        How many points are laid out against each other.
-    seed
-        Of k-means and t-SNE; the same seed gives the same map.
+    ``x`` has one row an item and may be a file in memory; ``weights`` are of each column.
     """
     if not len(x):
         raise BadInput("A map needs at least one item.")

@@ -18,18 +18,10 @@ from likewise.types import BadInput, IdArray, as_matrix
 
 
 class Mosaic(NamedTuple):
-    """Items in the order in which they appear.
+    """Items in the order in which they appear: coarse levels first, neighbours near each other.
 
-    Attributes
-    ----------
-    order
-        Row numbers of the positions: coarse levels first, neighbours near each other.
-    cells
-        Column and row of each (in that order) on the finest grid.
-    levels
-        The coarsest level that shows each.
-    bits
-        The finest level; its grid has 2**bits cells along the side.
+    ``order`` has row numbers of the positions, ``cells`` column and row of each on the finest grid,
+    which has 2**``bits`` cells along the side, and ``levels`` the coarsest level that shows each.
     """
 
     order: IdArray

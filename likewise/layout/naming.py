@@ -30,12 +30,7 @@ class Name(NamedTuple):
 def island_names(places: FloatArray, words: Mapping[str, IdArray]) -> list[Name]:
     """The words that say most of where their items stand, the best first, none near another.
 
-    Parameters
-    ----------
-    places
-        Positions of all items in a box of side one.
-    words
-        Rows of the items that carry each word.
+    ``places`` are positions in a box of side one, ``words`` the rows that carry each word.
     """
     ranked = []
     for text, rows in words.items():

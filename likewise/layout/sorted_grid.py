@@ -26,20 +26,10 @@ DIMENSIONS = 16
 
 
 def sorted_grid(x: Any, *, columns: int | None = None) -> IdArray:
-    """Which picture stands where.
+    """Which picture stands where, in a grid as square as can be unless ``columns`` are given.
 
-    Parameters
-    ----------
-    x
-        One row a picture.
-    columns
-        Width of the grid; as square as can be unless given.
-
-    Returns
-    -------
-    array
-        Rows x columns of row numbers of ``x``; -1 where a cell stays empty, which only the last
-        ones of the last row do.  The same for the same input: nothing is drawn at random.
+    Gives rows x columns of row numbers of ``x``; -1 where a cell stays empty, which only the last
+    ones of the last row do.  The same for the same input: nothing is drawn at random.
     """
     points = as_matrix(x, name="pictures").astype(np.float64)
     n = len(points)

@@ -10,15 +10,7 @@ import numpy as np
 
 
 def plot_word_table(bins: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write the plot as PNG or SVG.
-
-    Parameters
-    ----------
-    bins
-        Each with ``idf``, ``words`` and ``table``, common words first.
-    path
-        Its suffix decides the format.
-    """
+    """Write the plot of bins (``idf``, ``words``, ``table``; common words first) as PNG or SVG."""
     import matplotlib
 
     matplotlib.use("Agg")

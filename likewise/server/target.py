@@ -125,7 +125,11 @@ def next_round(search: TargetSession, draft: Draft) -> Board:
         pinned=draft.pinned,
         closer=closest_first(
             draft.close,
-            [i for i in (*board.shown, board.query) if i not in (None, chosen, *draft.aside)],
+            [
+                item
+                for item in (*board.shown, board.query)
+                if item is not None and item != chosen and item not in draft.aside
+            ],
         ),
     )
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from likewise.session.holdings import Holdings, Recorded, is_of, rows_of
+from likewise.session.holdings import Holdings, is_of, rows_of
 from likewise.session.learning import Learn, Order
 from likewise.session.target_filter import Choice
-from likewise.types import FloatArray, IdArray
+from likewise.types import FloatArray, IdArray, Round
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Branch:
     @classmethod
     def of(
         cls,
-        trail: Sequence[Recorded],
+        trail: Sequence[Round],
         holdings: Holdings,
         vector: FloatArray | None,
         start: FloatArray,

@@ -52,17 +52,9 @@ def simulate_with_controls(
 ) -> dict[str, Simulated]:
     """Search with the settings and with every control, for the same targets.
 
-    Parameters
-    ----------
-    ideal
-        The person's own metric, one weight a dimension, where there is one.
-
-    Returns
-    -------
-    dict
-        By name: ``default`` (the settings as they are), ``as in the paper``, ``uniform weights``
-        (no learning, no filter), ``shuffled orders`` (as in the paper), ``random``, and
-        ``ideal metric`` where it is given.
+    Gives, by name: ``default`` (the settings as they are), ``as in the paper``, ``uniform weights``
+    (no learning, no filter), ``shuffled orders`` (as in the paper), ``random``, and ``ideal
+    metric`` where the person's own metric, one weight a dimension, is given (``ideal``).
     """
     told = settings or Settings()
     paper = replace(told, use_filter=False, accumulate=False)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 from likewise.layout.board import CENTRE
 from likewise.session.settings import Board, Place
-from likewise.types import BadInput
+from likewise.types import BadInput, Step
 
 Kind = Literal[
     "move", "discard", "aside", "pin", "unpin", "restore", "query", "close", "found", "give_up"
@@ -22,43 +22,15 @@ KINDS: tuple[str, ...] = get_args(Kind)
 """Steps that change the draft; others (``look``, ``next``, ...) only say what happened when."""
 
 
-class Done(Protocol):
-    """A step as it was written down."""
-
-    @property
-    def kind(self) -> str:
-        """What was done."""
-        ...
-
-    @property
-    def payload(self) -> Mapping[str, Any]:
-        """To which items, and where they were put."""
-        ...
-
-
 @dataclass(frozen=True)
 class Draft:
     """The board as the person left it.
 
-    Attributes
-    ----------
-    moved
-        Where each moved picture was put; its distance to the centre is what counts.
-    discarded
-        Pictures farther than every moved one.
-    aside
-        Pictures that are not it and out of the way; that says nothing about how near they are.
-    pinned
-        Pictures that stay for the next board.
-    query
-        The picture that was chosen as the next query, if one was.
-    close
-        Pictures named as the next closest to the target, in this order.
-    ending
-        ``found`` or ``give up`` once the person said so; the question whether others may learn
-        from the session is open then.
-    target
-        The picture that was looked for, once it is found.
+    Of pictures that were ``moved``, the distance to the centre counts; ``discarded`` ones are
+    farther than all of those; ``aside`` are those that are not it, which says nothing about how
+    near they are; ``pinned`` stay for the next board; ``close`` are those named as the next
+    closest to the target, in order.  ``ending`` is ``found`` (the ``target``) or ``give up`` once
+    the person said so: whether others may learn from it is open then.
     """
 
     moved: Mapping[int, Place] = field(default_factory=dict)
@@ -85,12 +57,9 @@ class Draft:
             clear = now._without(items)
             return replace(clear, aside=(*clear.aside, *items))
         if kind == "pin":
-            kept = replace(
-                now,
-                discarded=_less(self.discarded, items),
-                aside=_less(self.aside, items),
-            )
-            return replace(kept, pinned=(*_less(self.pinned, items), *items))
+            discarded, aside = _less(self.discarded, items), _less(self.aside, items)
+            pinned = (*_less(self.pinned, items), *items)
+            return replace(now, discarded=discarded, aside=aside, pinned=pinned)
         if kind == "unpin":
             return replace(now, pinned=_less(self.pinned, items))
         if kind == "restore":
@@ -138,9 +107,9 @@ def _less(items: tuple[int, ...], gone: Collection[int]) -> tuple[int, ...]:
     return tuple(item for item in items if item not in gone)
 
 
-def standing(steps: Iterable[Done]) -> list[Done]:
+def standing(steps: Iterable[Step]) -> list[Step]:
     """The steps of a round that change its draft and were not taken back."""
-    stack: list[Done] = []
+    stack: list[Step] = []
     for step in steps:
         if step.kind in KINDS:
             stack.append(step)
@@ -149,7 +118,7 @@ def standing(steps: Iterable[Done]) -> list[Done]:
     return stack
 
 
-def fold(steps: Iterable[Done], pinned: Sequence[int] = ()) -> Draft:
+def fold(steps: Iterable[Step], pinned: Sequence[int] = ()) -> Draft:
     """The draft that the steps of a round make; pins of the round before still hold.
 
     Examples

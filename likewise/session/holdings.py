@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from likewise.types import BadInput, FloatArray, IdArray, NotFound, as_matrix
+from likewise.types import BadInput, FloatArray, IdArray, NotFound, Round, Session, as_matrix
 
 
 class Holdings(Protocol):
@@ -24,75 +24,18 @@ class Holdings(Protocol):
     @property
     def ids(self) -> IdArray:
         """Ids of the items, ascending."""
-        ...
 
     @property
     def vectors(self) -> FloatArray:
         """Picture vectors, one row an item, in the order of the ids."""
-        ...
 
     @property
     def blocks(self) -> Mapping[str, slice]:
         """Columns of each block of features."""
-        ...
 
     @property
     def space(self) -> str:
         """What is the same only while the columns mean the same."""
-        ...
-
-
-class Recorded(Protocol):
-    """A round as it was written down."""
-
-    @property
-    def id(self) -> int:
-        """Number of the round."""
-        ...
-
-    @property
-    def session(self) -> int:
-        """Number of its session."""
-        ...
-
-    @property
-    def parent(self) -> int | None:
-        """The round it went on from."""
-        ...
-
-    @property
-    def depth(self) -> int:
-        """How many rounds came before it on its branch."""
-        ...
-
-    @property
-    def payload(self) -> Mapping[str, Any]:
-        """What was asked and what was shown."""
-        ...
-
-
-class Begun(Protocol):
-    """A session as it was written down."""
-
-    @property
-    def id(self) -> int:
-        """Number of the session."""
-        ...
-
-    @property
-    def state(self) -> str:
-        """``open``, ``finished`` or ``abandoned``."""
-        ...
-
-    @property
-    def payload(self) -> Mapping[str, Any]:
-        """How it began."""
-        ...
-
-    @property
-    def outcome(self) -> Mapping[str, Any]:
-        """What came of it."""
-        ...
 
 
 class Rounds(Protocol):
@@ -100,9 +43,8 @@ class Rounds(Protocol):
 
     def start(
         self, kind: str = ..., *, person: str = ..., payload: Mapping[str, Any] | None = ...
-    ) -> Begun:
+    ) -> Session:
         """Begin a session."""
-        ...
 
     def add_round(
         self,
@@ -111,35 +53,28 @@ class Rounds(Protocol):
         *,
         parent: int | None = ...,
         seconds: Mapping[str, float] | None = ...,
-    ) -> Recorded:
+    ) -> Round:
         """Write a round down."""
-        ...
 
     def finish(
         self, session: int, outcome: Mapping[str, Any] | None = ..., *, abandoned: bool = ...
-    ) -> Begun:
+    ) -> Session:
         """End a session."""
-        ...
 
-    def get(self, session: int) -> Begun:
+    def get(self, session: int) -> Session:
         """One session."""
-        ...
 
-    def all(self, *, state: str | None = ..., limit: int = ...) -> Sequence[Begun]:
+    def all(self, *, state: str | None = ..., limit: int = ...) -> Sequence[Session]:
         """The latest sessions, newest first."""
-        ...
 
-    def round(self, number: int) -> Recorded:
+    def round(self, number: int) -> Round:
         """One round."""
-        ...
 
-    def rounds(self, session: int) -> Sequence[Recorded]:
+    def rounds(self, session: int) -> Sequence[Round]:
         """Every round of a session in the order made."""
-        ...
 
-    def trail(self, number: int) -> Sequence[Recorded]:
+    def trail(self, number: int) -> Sequence[Round]:
         """The rounds that led to one, first to last."""
-        ...
 
 
 class ArrayHoldings:
@@ -182,38 +117,21 @@ def is_of(payload: Mapping[str, Any], holdings: Holdings, metric: str) -> bool:
     return same and len(payload[metric]) == holdings.vectors.shape[1]
 
 
-@dataclass(frozen=True)
-class _Session:
-    id: int
-    payload: Mapping[str, Any]
-    state: str = "open"
-    outcome: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Round:
-    id: int
-    session: int
-    parent: int | None
-    depth: int
-    payload: Mapping[str, Any]
-    seconds: Mapping[str, float]
-    made: float
-
-
 class MemoryRounds:
     """Sessions and rounds in memory, with the manners of the store's ``sessions``."""
 
     def __init__(self) -> None:
-        self._sessions: list[_Session] = []
-        self._rounds: list[_Round] = []
+        self._sessions: list[Session] = []
+        self._rounds: list[Round] = []
 
     def start(
         self, kind: str = "target", *, person: str = "", payload: Mapping[str, Any] | None = None
-    ) -> _Session:
+    ) -> Session:
         """Begin a session."""
-        self._sessions.append(_Session(len(self._sessions) + 1, dict(payload or {})))
-        return self._sessions[-1]
+        number, told = len(self._sessions) + 1, dict(payload or {})
+        begun = Session(number, kind, person, "open", told, {}, time.time(), None)
+        self._sessions.append(begun)
+        return begun
 
     def add_round(
         self,
@@ -222,20 +140,20 @@ class MemoryRounds:
         *,
         parent: int | None = None,
         seconds: Mapping[str, float] | None = None,
-    ) -> _Round:
+    ) -> Round:
         """Write a round down."""
         if self.get(session).state != "open":
             raise BadInput(f"Session {session} has ended; start a new one.")
         depth = 0 if parent is None else self.round(parent).depth + 1
         number = len(self._rounds) + 1
         self._rounds.append(
-            _Round(number, session, parent, depth, dict(payload), dict(seconds or {}), time.time())
+            Round(number, session, parent, depth, dict(payload), dict(seconds or {}), time.time())
         )
         return self._rounds[-1]
 
     def finish(
         self, session: int, outcome: Mapping[str, Any] | None = None, *, abandoned: bool = False
-    ) -> _Session:
+    ) -> Session:
         """End a session."""
         now = self.get(session)
         if now.state != "open":
@@ -244,27 +162,27 @@ class MemoryRounds:
         self._sessions[session - 1] = replace(now, state=state, outcome=dict(outcome or {}))
         return self._sessions[session - 1]
 
-    def get(self, session: int) -> _Session:
+    def get(self, session: int) -> Session:
         """One session."""
         if not 1 <= session <= len(self._sessions):
             raise NotFound(f"There is no session {session}.")
         return self._sessions[session - 1]
 
-    def all(self, *, state: str | None = None, limit: int = 100) -> list[_Session]:
+    def all(self, *, state: str | None = None, limit: int = 100) -> list[Session]:
         """The latest sessions, newest first."""
         return [s for s in self._sessions[::-1] if state in (None, s.state)][:limit]
 
-    def round(self, number: int) -> _Round:
+    def round(self, number: int) -> Round:
         """One round."""
         if not 1 <= number <= len(self._rounds):
             raise NotFound(f"There is no round {number}.")
         return self._rounds[number - 1]
 
-    def rounds(self, session: int) -> list[_Round]:
+    def rounds(self, session: int) -> list[Round]:
         """Every round of a session in the order made."""
         return [r for r in self._rounds if r.session == session]
 
-    def trail(self, number: int) -> list[_Round]:
+    def trail(self, number: int) -> list[Round]:
         """The rounds that led to one, first to last."""
         found = [self.round(number)]
         while (before := found[-1].parent) is not None:

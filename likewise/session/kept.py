@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.session.branch import Branch
-from likewise.session.holdings import Begun, Holdings, Rounds, rows_of
+from likewise.session.holdings import Holdings, Rounds, rows_of
 from likewise.session.learning import Order, from_orders
-from likewise.types import FloatArray
+from likewise.types import FloatArray, Session
 
 READ = 200
 """Kept sessions, latest first, whose orders are read."""
@@ -36,27 +36,17 @@ SURE = 2.0
 
 
 class Kept(NamedTuple):
-    """What a kept session leaves to later ones.
-
-    Attributes
-    ----------
-    query
-        Where it ended: the target, or the last query.
-    weights
-        The metric it had learned by itself.
-    orders
-        What was put in order.
-    """
+    """What a kept session leaves: where it ended, the metric it had learned, what was ordered."""
 
     query: FloatArray
     weights: FloatArray
     orders: tuple[Order, ...] = ()
 
 
-def kept_metrics(rounds: Rounds, holdings: Holdings, *, limit: int = READ) -> list[Kept]:
+def kept_metrics(rounds: Rounds, holdings: Holdings) -> list[Kept]:
     """Metrics and orders of the latest finished sessions whose owners agreed to keep them."""
     found = []
-    for session in rounds.all(state="finished", limit=5 * limit):
+    for session in rounds.all(state="finished", limit=5 * READ):
         outcome: Mapping[str, Any] = session.outcome
         if not outcome.get("kept") or outcome.get("query") is None:
             continue
@@ -65,12 +55,12 @@ def kept_metrics(rounds: Rounds, holdings: Holdings, *, limit: int = READ) -> li
         if row >= 0 and len(weights) == holdings.vectors.shape[1]:
             orders = _orders(rounds, holdings, session)
             found.append(Kept(holdings.vectors[row], weights, orders))
-        if len(found) == limit:
+        if len(found) == READ:
             break
     return found
 
 
-def _orders(rounds: Rounds, holdings: Holdings, session: Begun) -> tuple[Order, ...]:
+def _orders(rounds: Rounds, holdings: Holdings, session: Session) -> tuple[Order, ...]:
     """What the branch on which a session ended has put in order."""
     last = session.outcome.get("round")
     trail = rounds.rounds(session.id) if last is None else rounds.trail(int(last))
@@ -83,14 +73,9 @@ def _orders(rounds: Rounds, holdings: Holdings, session: Begun) -> tuple[Order, 
 def inherited(
     kept: Sequence[Kept], query: FloatArray | None, scale: FloatArray
 ) -> FloatArray | None:
-    """The metric that the nearest kept sessions agree on; None where it would not serve.
+    """The metric that the kept sessions nearest to a query agree on; None where it would not serve.
 
-    Parameters
-    ----------
-    query
-        Where the new session begins; without one all kept sessions are as near.
-    scale
-        The balanced scale: equal say of every block that the metric may use.
+    ``scale`` is the balanced one: equal say of every block that the metric may use.
     """
     usable = [one for one in kept if one.orders]
     if len(usable) < FEWEST:

@@ -14,6 +14,8 @@ from likewise.types import BadInput, FloatArray, IdArray
 
 REMEMBERED = 1000
 """Pictures in orders, latest first, that a metric is learned from."""
+SAMPLE = 20_000
+"""Items that tell how far a dimension spreads."""
 
 
 class Order(NamedTuple):
@@ -116,12 +118,7 @@ def block_shares(
 ) -> dict[str, float]:
     """Share of each block in the mean squared distance between two items, largest first.
 
-    Parameters
-    ----------
-    weights
-        The metric.
-    spread
-        Mean squared difference of two items in each dimension (twice the variance).
+    ``spread`` is the mean squared difference of two items in each dimension.
     """
     parts = {name: float((weights[part] * spread[part]).sum()) for name, part in blocks.items()}
     total = sum(parts.values())
@@ -142,10 +139,10 @@ def in_words(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{names[at]} {whole[at]} %" for at in order if whole[at])
 
 
-def mean_spread(vectors: FloatArray, *, sample: int = 20_000) -> FloatArray:
+def mean_spread(vectors: FloatArray) -> FloatArray:
     """Twice the variance of each dimension, on evenly spaced rows."""
     x = vectors
-    if len(x) > sample:
-        x = x[np.linspace(0, len(x) - 1, sample).astype(np.int64)]
+    if len(x) > SAMPLE:
+        x = x[np.linspace(0, len(x) - 1, SAMPLE).astype(np.int64)]
     out: FloatArray = 2.0 * x.var(axis=0, dtype=np.float64) if len(x) else np.zeros(x.shape[1])
     return out

@@ -1,4 +1,9 @@
-"""The exact scan of a session: every item scored, the best unseen ones taken."""
+"""The exact scan of a session: every item scored, the best unseen ones taken; and the first board.
+
+A query that is far from the target is what most searches fail of (Han et al., section 6), so a
+session without a query begins with a view of everything there is: representatives, or a random
+hundred.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ import numba
 import numpy as np
 
 from likewise.session.holdings import Holdings, rows_of
+from likewise.solvers.kmeans import kmeans, medoids
 from likewise.solvers.threads import one_blas_thread
 from likewise.types import FloatArray, IdArray
 
@@ -77,3 +83,30 @@ def best_unseen(holdings: Holdings, scores: FloatArray, seen: Iterable[int], cou
         rows = rows[value >= bound]
     order = np.argsort(-scores[rows], kind="stable")[:count]
     return holdings.ids[rows[order]]
+
+
+SAMPLE = 20_000
+"""Items that representatives are chosen among."""
+
+
+def representatives(
+    holdings: Holdings, weights: FloatArray, count: int, *, seed: int = 0
+) -> IdArray:
+    """Ids of items that stand for all others: the medoids of ``count`` clusters by a metric."""
+    rows = np.arange(len(holdings.ids))
+    if len(rows) <= count:
+        return holdings.ids[rows]
+    if len(rows) > SAMPLE:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, SAMPLE, replace=False))
+    x = holdings.vectors[rows] * np.sqrt(weights).astype(np.float32)
+    centres = kmeans(x, count, seed=seed).centres
+    chosen = medoids(x, centres)
+    return holdings.ids[rows[np.sort(chosen)]]
+
+
+def random_hundred(holdings: Holdings, *, without: Any = (), seed: int = 0) -> IdArray:
+    """Ids of 100 items drawn at random, none shown before (section 5.2 of the paper)."""
+    rows = unseen(holdings, without)
+    drawn = np.random.default_rng(seed).permutation(rows)[:100]
+    ids: IdArray = holdings.ids[np.sort(drawn)]
+    return ids

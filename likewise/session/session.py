@@ -16,24 +16,14 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise.layout.board import arrange, side_for
+from likewise.session import learning, target_filter
 from likewise.session.branch import Branch
 from likewise.session.draft import chains, check_moves, ordered, ranks
-from likewise.session.holdings import Holdings, Recorded, Rounds, is_of, rows_of
+from likewise.session.holdings import Holdings, Rounds, is_of, rows_of
 from likewise.session.kept import Kept, inherited
-from likewise.session.learning import (
-    Learn,
-    balanced,
-    block_shares,
-    in_words,
-    mean_spread,
-    metric_learner,
-    only,
-)
-from likewise.session.scan import best_unseen, nearness, unseen
+from likewise.session.scan import best_unseen, nearness, random_hundred, representatives, unseen
 from likewise.session.settings import Board, Place, Settings
-from likewise.session.start import random_hundred, representatives
-from likewise.session.target_filter import Posterior, TargetFilter, views_of
-from likewise.types import BadInput, FloatArray, IdArray, NotFound, as_vector
+from likewise.types import BadInput, FloatArray, IdArray, NotFound, Round, as_vector
 
 
 class Clock:
@@ -73,7 +63,7 @@ class TargetSession:
         session: int,
         *,
         vector: Any = None,
-        learn: Learn | None = None,
+        learn: learning.Learn | None = None,
     ) -> None:
         self._holdings, self._rounds, self.id = holdings, rounds, session
         begun = rounds.get(session).payload
@@ -86,18 +76,18 @@ class TargetSession:
             self._scale: FloatArray = np.asarray(begun["scale"], np.float64)
             self._start: FloatArray = np.asarray(begun["start"], np.float64)
         else:  # the space was fitted anew since: what was said is learned from again
-            self._scale = balanced(holdings)
-            self._start = only(self._scale, holdings.blocks, self.settings.learn_on)
+            self._scale = learning.balanced(holdings)
+            self._start = learning.only(self._scale, holdings.blocks, self.settings.learn_on)
             lent, own = None, vector
         self._space = holdings.space
-        self._spread = mean_spread(holdings.vectors)
+        self._spread = learning.mean_spread(holdings.vectors)
         self._vector = None if own is None else np.asarray(own, np.float32)
         self._seed = int(begun["seed"])
         self._kept = None if lent is None else np.asarray(lent, np.float64)
-        self._learn = learn or metric_learner(
+        self._learn = learn or learning.metric_learner(
             self._scale, holdings.blocks, self.settings, self._kept
         )
-        self._filter: tuple[Any, TargetFilter] | None = None
+        self._filter: tuple[Any, target_filter.TargetFilter] | None = None
         self._known: tuple[int, Branch | None] = (0, None)
         self.board: Board
 
@@ -120,7 +110,7 @@ class TargetSession:
         person: str = "",
         seed: int = 0,
         origin: Mapping[str, Any] | None = None,
-        learn: Learn | None = None,
+        learn: learning.Learn | None = None,
     ) -> TargetSession:
         """Begin a session.
 
@@ -155,8 +145,8 @@ class TargetSession:
             raise BadInput("None of the items to show first is in the collection.")
         dim = holdings.vectors.shape[1]
         own = None if vector is None else as_vector(vector, dim=dim, name="query")
-        scale = balanced(holdings)
-        equal = only(scale, holdings.blocks, chosen.learn_on)
+        scale = learning.balanced(holdings)
+        equal = learning.only(scale, holdings.blocks, chosen.learn_on)
         at = own if query is None else holdings.vectors[rows_of(holdings, [query])[0]]
         lent = inherited(kept, at, equal) if weights is None else None
         opening = equal if weights is None else as_vector(weights, dim=dim)
@@ -393,12 +383,21 @@ class TargetSession:
             self._known = (number, known)
         return known.copy()
 
-    def _posterior(self, branch: Branch, weights: FloatArray) -> Posterior:
+    def _posterior(self, branch: Branch, weights: FloatArray) -> target_filter.Posterior:
         x = self._holdings.vectors
         if self._filter is None or self._filter[0] is not x:
             told = self.settings
-            views = views_of(self._scale, self._holdings.blocks, self._kept) if told.views else {}
-            self._filter = (x, TargetFilter.of(x, views, told.power, told.mistake))
+            views = (
+                target_filter.views_of(self._scale, self._holdings.blocks, self._kept)
+                if told.views
+                else {}
+            )
+            powers = target_filter.POWERS if told.power is None else (told.power,)
+            mistakes = target_filter.MISTAKES if told.mistake is None else (told.mistake,)
+            self._filter = (
+                x,
+                target_filter.TargetFilter(x, views, powers=powers, mistakes=mistakes),
+            )
         seen = rows_of(self._holdings, sorted(branch.seen))
         return self._filter[1].posterior(branch.choices, weights, seen[seen >= 0])
 
@@ -471,19 +470,19 @@ class TargetSession:
         elif query is None and self._vector is not None:
             centre = self._vector * np.sqrt(weights).astype(np.float32)
         start = np.array([last.get(item, (np.nan, np.nan)) for item in shown])
-        layout = arrange(
+        places = arrange(
             x,
             query=centre,
             start=start,
             side=side_for(len(shown) + 1),
             grid=self.settings.layout == "grid",
         )
-        return tuple((float(a), float(b)) for a, b in layout.positions)
+        return tuple((float(a), float(b)) for a, b in places)
 
-    def _read(self, record: Recorded) -> Board:
+    def _read(self, record: Round) -> Board:
         payload, branch = record.payload, self._branch(record.id)
         weights = branch.weights
-        shares = block_shares(weights, self._spread, self._holdings.blocks)
+        shares = learning.block_shares(weights, self._spread, self._holdings.blocks)
         held = rows_of(self._holdings, payload["shown"]) >= 0
         places = payload["positions"] or [None] * len(held)
         return Board(
@@ -496,7 +495,7 @@ class TargetSession:
             positions=tuple((p[0], p[1]) for p, here in zip(places, held) if here and p),
             weights=weights,
             shares=shares,
-            words=in_words(shares),
+            words=learning.in_words(shares),
             views=dict(payload["views"]),
             left=len(unseen(self._holdings, branch.seen)),
             notes=tuple(payload["notes"]),

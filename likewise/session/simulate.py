@@ -21,11 +21,9 @@ class User(Protocol):
 
     def choose(self, target: int, candidates: IdArray, rng: np.random.Generator) -> int:
         """The row closest to the target."""
-        ...
 
     def order(self, query: int, shown: IdArray, rng: np.random.Generator) -> IdArray:
         """Rows from nearest to farthest from the query."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -38,10 +36,6 @@ class Simulated:
     def share(self, by: int) -> float:
         """Share found by a round."""
         return float((self.rounds <= by).mean())
-
-    def curve(self) -> list[float]:
-        """Share found by round 1, 2, ..."""
-        return [self.share(by) for by in range(1, self.most + 1)]
 
 
 def simulate(
@@ -63,8 +57,6 @@ def simulate(
 
     Parameters
     ----------
-    settings
-        Of the sessions; nothing is laid out.
     sessions, most
         How many searches, and in how many rounds each must be done.
     may_keep_query
@@ -79,71 +71,46 @@ def simulate(
     seed
         Search ``i`` draws from ``(seed, i)`` alone: the same query and target for every method.
     """
-    count = len(holdings.ids)
-    if count < 2:
+    ids = holdings.ids
+    if len(ids) < 2:
         raise BadInput("A simulated search needs at least two items: a query and a target.")
     quiet = replace(settings or Settings(), layout="none")
+
+    def search(query: int, target: int, rng: np.random.Generator) -> int:
+        """The round in which one search ended."""
+        session = TargetSession.start(
+            holdings,
+            MemoryRounds() if keep is None else keep,
+            quiet,
+            query=int(ids[query]),
+            weights=weights,
+            kept=kept,
+            learn=learn,
+        )
+        for depth in range(1, most + 1):
+            board = session.board
+            if int(ids[target]) in board.shown:
+                if keep is not None:
+                    session.found(int(ids[target]), keep=True)
+                return depth
+            if depth == most or not board.shown:
+                break
+            assert board.query is not None
+            shown = rows_of(holdings, board.shown)
+            if may_keep_query:
+                shown = np.r_[rows_of(holdings, [board.query]), shown]
+            chosen = user.choose(target, shown, rng)
+            order = user.order(chosen, shown, rng)
+            session.next(int(ids[chosen]), moved=[int(ids[row]) for row in order])
+        if keep is not None:
+            session.give_up()
+        return most + 1
+
     found = np.full(sessions, most + 1)
     for number in range(sessions):
         rng = np.random.default_rng((seed, number))
-        query, target = (int(row) for row in rng.choice(count, 2, replace=False))
-        found[number] = _search(
-            holdings,
-            user,
-            quiet,
-            query,
-            target,
-            most,
-            may_keep_query,
-            weights,
-            kept,
-            keep,
-            learn,
-            rng,
-        )
+        query, target = (int(row) for row in rng.choice(len(ids), 2, replace=False))
+        found[number] = search(query, target, rng)
         if progress is not None:
             progress(number + 1, sessions)
     return Simulated(found, most)
-
-
-def _search(
-    holdings: Holdings,
-    user: User,
-    settings: Settings,
-    query: int,
-    target: int,
-    most: int,
-    may_keep_query: bool,
-    weights: Any,
-    kept: Sequence[Kept],
-    keep: Rounds | None,
-    learn: Learn | None,
-    rng: np.random.Generator,
-) -> int:
-    ids = holdings.ids
-    session = TargetSession.start(
-        holdings,
-        MemoryRounds() if keep is None else keep,
-        settings,
-        query=int(ids[query]),
-        weights=weights,
-        kept=kept,
-        learn=learn,
-    )
-    for depth in range(1, most + 1):
-        board = session.board
-        if int(ids[target]) in board.shown:
-            if keep is not None:
-                session.found(int(ids[target]), keep=True)
-            return depth
-        if depth == most or not board.shown:
-            break
-        assert board.query is not None
-        shown = rows_of(holdings, board.shown)
-        old = rows_of(holdings, [board.query])
-        chosen = user.choose(target, np.r_[old, shown] if may_keep_query else shown, rng)
-        order = user.order(chosen, np.r_[old, shown] if may_keep_query else shown, rng)
-        session.next(int(ids[chosen]), moved=[int(ids[row]) for row in order])
-    if keep is not None:
-        session.give_up()
-    return most + 1

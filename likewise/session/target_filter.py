@@ -22,7 +22,7 @@ the target, and counts for nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -66,18 +66,9 @@ TINY = np.float32(1e-30)
 class Choice(NamedTuple):
     """One choice of a query, and the order given with it.
 
-    Attributes
-    ----------
-    candidates
-        Rows of the pictures that could be chosen.
-    chosen
-        Which of them was.
-    order
-        Squared differences to the query of the pictures put in order, nearest first.
-    before
-        Weights of the metric before the round's order was learned from.
-    after
-        Weights of the metric after it.
+    ``chosen`` is the place of the one chosen among the rows ``candidates``; ``order`` has squared
+    differences to the query of the pictures put in order, nearest first; ``before`` and ``after``
+    are the metric's weights before and after the round's order was learned from.
     """
 
     candidates: IdArray
@@ -115,16 +106,9 @@ def views_of(
 class TargetFilter:
     """Keeps the posterior over items while choices come in.
 
-    Parameters
-    ----------
-    vectors
-        Picture vectors, one row an item.
-    views
-        Weights by name of each view beside the learned metric.
-    powers, mistakes
-        h and e of the choice rule; every pair of them is judged by.
-    budget
-        Bound on the distances that are computed anew in a round.
+    ``views`` are the weights, by name, of each view beside the learned metric; ``powers`` and
+    ``mistakes`` h and e of the choice rule, of which every pair is judged by; ``budget`` bounds
+    the distances that are computed anew in a round.
     """
 
     def __init__(
@@ -142,22 +126,6 @@ class TargetFilter:
         self._mistakes = np.asarray(mistakes, np.float32)
         self._budget = budget
         self._sums: dict[str, list[_Sum]] = {}
-
-    @classmethod
-    def of(
-        cls,
-        vectors: FloatArray,
-        views: Mapping[str, FloatArray],
-        power: int | None = None,
-        mistake: float | None = None,
-    ) -> TargetFilter:
-        """A filter with one rule, or with all of them where nothing is given."""
-        return cls(
-            vectors,
-            views,
-            powers=POWERS if power is None else (power,),
-            mistakes=MISTAKES if mistake is None else (mistake,),
-        )
 
     def posterior(
         self, choices: Sequence[Choice], weights: FloatArray, seen: IdArray | None = None
@@ -301,16 +269,9 @@ class _Sum(NamedTuple):
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
-def _add_log_likelihood(
-    cross: Any,
-    own: Any,
-    constant: Any,
-    chosen: Any,
-    powers: Any,
-    mistakes: Any,
-    floor: Any,
-    out: Any,
-) -> None:
+def _add_log_likelihood(  # type: ignore[no-untyped-def]
+    cross, own, constant, chosen, powers, mistakes, floor, out
+):
     """Add the log of each choice rule to its row of ``out``, one number an item."""
     items, shown = cross.shape
     two, one = np.float32(2.0), np.float32(1.0)

@@ -21,23 +21,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from likewise.solvers import checks
 from likewise.solvers.checks import Floats
 
 
 class CCA(NamedTuple):
-    """Directions of largest correlation.
+    """Directions of largest correlation, one a column of ``wq`` and ``wv``, the largest first.
 
-    Attributes
-    ----------
-    wq, wv
-        One column a direction: words by d, picture dimensions by d.
-    rho
-        Correlations, the largest first.
-    residual
-        Largest ``|C' w_q - rho (B + b I) w_v|`` over the directions, relative to ``|C' w_q|``.
+    ``residual`` is the largest ``|C' w_q - rho (B + b I) w_v|``, relative to ``|C' w_q|``.
     """
 
     wq: Floats
@@ -118,10 +111,8 @@ def cca(
 
     Parameters
     ----------
-    T
-        Sparse queries, one row each.
-    X
-        Pictures, one row each.
+    T, X
+        Sparse queries and pictures, one row each.
     query, item, weight
         Pairs: picture ``item[i]`` was clicked for query ``query[i]``, ``weight[i]`` times.
     dim
@@ -131,12 +122,6 @@ def cca(
         a share of 1 on the words means that the ridge counts like one average word.
     tol
         Relative error of the conjugate gradient; Lanczos stops ten times looser.
-    seed
-        Of the starting vector.
-
-    Returns
-    -------
-    CCA
     """
     if dim < 1:
         raise ValueError(f"dim must be at least 1, not {dim}.")
@@ -183,21 +168,10 @@ def conjugate_gradient(
     product: Any, rhs: Floats, diagonal: Floats, *, tol: float, limit: int = 2_000
 ) -> Floats:
     """Solve a positive definite system from products with it, preconditioned by its diagonal."""
-    x, r = np.zeros_like(rhs), rhs.copy()
-    bound = tol * np.linalg.norm(rhs)
-    z = r / diagonal
-    p, rz = z.copy(), float(r @ z)
-    for _ in range(limit):
-        if np.linalg.norm(r) <= bound:
-            break
-        q = product(p)
-        step = rz / float(p @ q)
-        x += step * p
-        r -= step * q
-        z = r / diagonal
-        rz, before = float(r @ z), rz
-        p = z + (rz / before) * p
-    return x
+    shape = (len(rhs), len(rhs))
+    system = LinearOperator(shape, matvec=product, dtype=np.float64)
+    inverse = LinearOperator(shape, matvec=lambda r: r / diagonal, dtype=np.float64)
+    return np.asarray(cg(system, rhs, rtol=tol, maxiter=limit, M=inverse)[0])
 
 
 def _leading(product: Any, n: int, dim: int, *, tol: float, seed: int) -> tuple[Floats, Floats]:

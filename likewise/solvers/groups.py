@@ -26,18 +26,11 @@ FARTHEST = 1.5
 
 
 class Within(NamedTuple):
-    """The matrix of groups.
+    """The matrix of groups: ``half`` is H with W = H H', which has the trace of the identity.
 
-    Attributes
-    ----------
-    half
-        H with W = H H', positive definite and with the trace of the identity.
-    shrinkage
-        lambda: 1 where the groups say nothing that they agree on, 0 where they leave no doubt.
-    groups
-        How many groups have two or more members; the others say nothing.
-    residual
-        Of the eigenvectors that it was made of, as a share of T: 0 but for rounding.
+    ``shrinkage`` is 1 where the groups say nothing that they agree on, 0 where they leave no doubt;
+    only ``groups`` of two or more members say anything.  ``residual`` is that of the eigenvectors
+    that W was made of, as a share of T: 0 but for rounding.
     """
 
     half: Floats
@@ -118,17 +111,7 @@ def _shrinkage(x: Floats, own: Ints, free: Floats, scatter: Floats, goal: Floats
 
 
 class BlockWeights(NamedTuple):
-    """One weight per block.
-
-    Attributes
-    ----------
-    weights
-        theta, one number above zero per block.
-    objective
-        The loss with its penalty at theta.
-    residual
-        The largest entry of the gradient: 0 at a minimum.
-    """
+    """theta, one number above zero per block; loss with penalty; largest entry of its gradient."""
 
     weights: Floats
     objective: float
@@ -143,13 +126,8 @@ def block_weights(
     With theta = exp(beta), the least sum of share log(1 + exp(-slope theta . ahead)) over all
     triples, plus penalty |beta|^2 / 2.
 
-    Parameters
-    ----------
-    ahead
-        One row per triple (member, fellow, stranger), one column per block: by how much the
-        fellow is more similar.
-    share
-        Of each triple in the loss; they sum to 1.
+    ``ahead`` has one row per triple (member, fellow, stranger) and one column per block: by how
+    much the fellow is more similar; ``share`` is that of each triple, and sums to 1.
     """
     rows = checks.matrix("ahead", ahead)
     each = checks.vector("share", share, len(rows), 0.0)
@@ -181,19 +159,8 @@ def local_weights(
 
     From theta = ``weights`` (of all groups, see `block_weights`), one step of the loss in which
     group g counts ``say[r, g]``, with the penalty over the number of groups that these shares
-    amount to, (sum say)^2 / sum say^2.
-
-    Parameters
-    ----------
-    group
-        Of each triple; numbers of the columns of ``say``.
-    say
-        One row per place, one column per group, none below zero.
-
-    Returns
-    -------
-    array
-        One row per place, one column per block; each within `FARTHEST`.
+    amount to, (sum say)^2 / sum say^2.  ``group`` is that of each triple, a column of ``say``; both
+    ``say`` and what comes back have one row per place.  No number is beyond `FARTHEST`.
     """
     rows = checks.matrix("ahead", ahead)
     each = checks.vector("share", share, len(rows), 0.0)

@@ -22,17 +22,7 @@ SAME = 1e-10
 
 
 class KMeans(NamedTuple):
-    """Clusters of the rows of a matrix.
-
-    Attributes
-    ----------
-    centres
-        One row a cluster, float32.
-    assignment
-        The cluster of every item.
-    objective
-        Sum over items of the squared distance to their centre.
-    """
+    """Clusters of rows: centres, the cluster of every item, sum of squared distances to centres."""
 
     centres: Singles
     assignment: Ints
@@ -69,18 +59,6 @@ def kmeans(
         assigned in the end.
     start
         First centres, ``k`` rows; drawn from the items unless given.
-    seed
-        Of the sample and of the start.
-
-    Returns
-    -------
-    KMeans
-        ``(centres, assignment, objective)``.
-
-    Raises
-    ------
-    ValueError
-        On an empty matrix, wrong shapes, NaN or ``k < 1``.
     """
     points = _points("X", X)
     if len(points) == 0:
@@ -121,11 +99,6 @@ def medoids(X: ArrayLike, centres: ArrayLike) -> Ints:
 
     Where two centres want the same item, the closer one has it and the other takes its
     next; ties go to the lower centre and the lower item.
-
-    Raises
-    ------
-    ValueError
-        On wrong shapes, NaN, or fewer items than centres.
     """
     points, targets = _points("X", X), _points("centres", centres)
     if points.shape[1] != targets.shape[1]:
@@ -139,7 +112,7 @@ def medoids(X: ArrayLike, centres: ArrayLike) -> Ints:
     wide = 8
     while True:
         wide = min(wide, len(points))
-        _, near = _nearest(targets, points, wide)
+        near = faiss.knn(targets, points, wide)[1]
         # faiss expands the square; the order must not depend on the rounding of that
         gaps = points[near] - targets[:, None, :]
         distance = np.einsum("ijk,ijk->ij", gaps, gaps, dtype=np.float64)
@@ -166,9 +139,9 @@ def _settle(points: Singles, centres: Singles) -> KMeans:
     """Assign every item, and move empty centres to the worst served items until none is left."""
     scale = float(np.mean(np.einsum("ij,ij->i", points, points, dtype=np.float64)))
     while True:
-        _, nearest = _nearest(points, centres, 1)
-        assignment = nearest[:, 0]
-        distance = _distances(points, centres[assignment])
+        assignment = faiss.knn(points, centres, 1)[1][:, 0]
+        gaps = points - centres[assignment]
+        distance = np.einsum("ij,ij->i", gaps, gaps, dtype=np.float64)
         empty = np.flatnonzero(np.bincount(assignment, minlength=len(centres)) == 0)
         worst = np.argsort(-distance, kind="stable")[: len(empty)]
         worst = worst[distance[worst] > SAME * scale]
@@ -178,18 +151,6 @@ def _settle(points: Singles, centres: Singles) -> KMeans:
             centres = np.delete(centres, empty, axis=0)
         else:
             centres[empty[: len(worst)]] = points[worst]
-
-
-def _distances(a: Singles, b: Singles) -> NDArray[np.float64]:
-    """Squared distance of each row of ``a`` to the same row of ``b``."""
-    gaps = a - b
-    squares: NDArray[np.float64] = np.einsum("ij,ij->i", gaps, gaps, dtype=np.float64)
-    return squares
-
-
-def _nearest(queries: Singles, items: Singles, k: int) -> tuple[Singles, Ints]:
-    distance, ids = faiss.knn(queries, items, k)
-    return distance, ids
 
 
 def _points(name: str, values: ArrayLike) -> Singles:

@@ -9,9 +9,10 @@ with rows ``d = (q - x) o (q - x)`` (Han et al., equations 5 and 6).  Its dual i
 and the paper's updates (7) and (8) are coordinate ascent on it, one coordinate at a time with
 w refreshed at once.  That is the shared ranking solver with ``w >= 0``: Gauss-Seidel steps with a
 certified gap, which go on from the multipliers of an earlier solve.  Without those a compiled
-interior point is quicker (`metric_fast`) and is asked first.  Whatever the way, the gap is
+interior point (the method of `ranking_interior` for dense rows, without the cost of some hundred
+small numpy calls) is quicker and is asked first.  Whatever the way, the gap is
 certified; where it stays open, on badly scaled rounds, an interior point with more digits comes
-near and an active set (`metric_active`) closes it.
+near and an active set closes it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,12 @@ import contextlib
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+import numba
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from likewise.solvers import checks
 from likewise.solvers.checks import Floats, Ints
-from likewise.solvers.metric_active import active_set, certify
-from likewise.solvers.metric_fast import interior
 from likewise.solvers.ranking import Ranking, rank
 from likewise.solvers.ranking_interior import interior_alpha
 
@@ -44,22 +44,10 @@ PATIENCE = 8
 
 
 class MetricFit(NamedTuple):
-    """A solved metric.
+    """A solved metric: as :class:`~likewise.solvers.ranking.Ranking`.
 
-    Attributes
-    ----------
-    w
-        One weight a dimension, none negative (unless negative ones were allowed).
-    alpha
-        One multiplier a pair, zero for pairs that were dropped; a warm start for the next solve.
-    objective
-        Value of the primal problem at ``w``, dropped pairs left out.
-    gap
-        Certified: ``objective`` is at most this much above the optimum.
-    sweeps
-        Sweeps of coordinate ascent.
-    dropped
-        Pairs of duplicates, which say nothing: their difference is the zero row.
+    ``dropped`` counts pairs of duplicates, which say nothing, because their difference is the zero
+    row: their multipliers are zero, and the objective is without them.
     """
 
     w: Floats
@@ -100,17 +88,8 @@ def learn_metric(
         Weights to stay close to, for instance those of the last round; zero unless given.
     signed
         Allow negative weights, as ranking-SVM does; only to compare with.
-    alpha
-        Multipliers to start from.
-    tol
-        Stop when ``gap <= tol * max(1, |objective|)``.
-    max_sweeps
-        Bound on the sweeps; the gap returned says how far the answer then is.
-
-    Returns
-    -------
-    MetricFit
-        Without a pair that says anything, ``w`` is the prior (zero unless given).
+    alpha, tol, max_sweeps
+        As for :func:`~likewise.solvers.ranking.rank`.
 
     Examples
     --------
@@ -203,12 +182,8 @@ def informative(D: Floats, near: Ints, far: Ints) -> np.ndarray[tuple[int], np.d
 def chain_pairs(lengths: Sequence[int], pairs: Pairs = "neighbours") -> tuple[Ints, Ints]:
     """Row numbers (near, far) of orders whose rows stand below each other, nearest first.
 
-    Parameters
-    ----------
-    lengths
-        Number of rows of each order, its head (the query) included.
-    pairs
-        ``neighbours``: each row before the next; ``all``: before all that follow in its order.
+    Of each order, ``lengths`` rows with its head (the query), each is before the next
+    (``neighbours``) or before all that follow (``all``).
     """
     if pairs not in ("neighbours", "all"):
         raise ValueError(f"pairs must be 'neighbours' or 'all', not {pairs!r}.")
@@ -223,3 +198,174 @@ def chain_pairs(lengths: Sequence[int], pairs: Pairs = "neighbours") -> tuple[In
         far.append(start + j)
         start += length
     return np.concatenate(near).astype(np.int64), np.concatenate(far).astype(np.int64)
+
+
+class Active(NamedTuple):
+    """Multipliers, and how far the primal at their weights may be above the optimum."""
+
+    alpha: Floats
+    objective: float
+    gap: float
+
+
+def certify(
+    A: Floats, prior: Floats, cap: Floats, alpha: Floats
+) -> tuple[Floats, Floats, float, float]:
+    """Weights, the multipliers they come from, primal objective and gap, computed afresh."""
+    w = np.maximum(prior + alpha @ A, 0)
+    short = 1 - A @ w
+    loss = cap * np.maximum(short, 0)
+    objective = 0.5 * float((w - prior) @ (w - prior)) + float(loss.sum())
+    return w, alpha, objective, float((loss - alpha * short).sum())
+
+
+def active_set(
+    A: Floats, prior: Floats, cap: Floats, alpha: Floats, *, tol: float, most: int = 1000
+) -> Active:
+    """Raise the dual from ``alpha`` until the gap is below ``tol * max(1, objective)``.
+
+    The dual is quadratic as long as the same pairs are free (strictly inside of their box) and the
+    same weights are positive.  A step solves that quadratic exactly, walks to the best point of the
+    way there inside of the box, and looks again which are.  Least squares on the rows themselves,
+    not on their Gram matrix, keeps the digits that bad scales cost.
+    """
+    alpha = np.clip(alpha, 0, cap)
+    best = Active(alpha, *certify(A, prior, cap, alpha)[2:])
+    for _ in range(most):
+        if best.gap <= tol * max(1.0, abs(best.objective)):
+            break
+        w = np.maximum(prior + alpha @ A, 0)
+        slope = 1 - A @ w
+        free = ((alpha > 0) | (slope > 0)) & ((alpha < cap) | (slope < 0))
+        if not free.any():
+            break
+        moved = _rise(A, prior, cap, alpha, free, slope)
+        if moved is None:
+            break
+        alpha = moved
+        objective, gap = certify(A, prior, cap, alpha)[2:]
+        if gap < best.gap:
+            best = Active(alpha, objective, gap)
+    return best
+
+
+def _rise(
+    A: Floats, prior: Floats, cap: Floats, alpha: Floats, free: NDArray[np.bool_], slope: Floats
+) -> Floats | None:
+    """A Newton step on the free pairs, bent at the box; steepest ascent where it does not rise."""
+    positive = prior + alpha @ A > 0
+    part = A[np.ix_(free, positive)]
+    newton = np.zeros_like(alpha)
+    if part.size:
+        # part part' s = slope by two least-squares problems, never by the product
+        size = np.linalg.norm(part, axis=1)
+        size[size == 0] = 1.0
+        scaled = part / size[:, None]
+        u = np.linalg.lstsq(scaled, slope[free] / size, rcond=1e-13)[0]
+        newton[free] = np.linalg.lstsq(scaled.T, u, rcond=1e-13)[0] / size
+    steepest = np.where(free, slope / np.maximum((A * A).sum(axis=1), 1e-300), 0.0)
+    now = _dual(A, prior, alpha)
+    for direction in (newton, steepest):
+        length = 1.0
+        for _ in range(40):
+            moved = np.clip(alpha + length * direction, 0, cap)
+            if _dual(A, prior, moved) > now and (moved != alpha).any():
+                return moved
+            length *= 0.5
+    return None
+
+
+def _dual(A: Floats, prior: Floats, alpha: Floats) -> float:
+    w = np.maximum(prior + alpha @ A, 0)
+    return float(alpha.sum() - 0.5 * w @ w)
+
+
+@numba.njit(cache=True, nogil=True)
+def interior(A, base, cap, tol, most):  # type: ignore[no-untyped-def]
+    """Multipliers strictly inside of their boxes, at products below ``tol``."""
+    n, dim = A.shape
+    alpha = 0.5 * cap
+    w = base + A.T @ alpha
+    w = np.maximum(w, 0.0) + 1e-2 * (1.0 + np.abs(w).max())
+    v, s = np.ones(dim), cap - alpha
+    slack = A @ w - 1.0
+    z, xi = np.maximum(slack, 0.0) + 1.0, np.maximum(-slack, 0.0) + 1.0
+    for _ in range(most):
+        drift = w - base - A.T @ alpha - v
+        rest = A @ w + xi - z - 1.0
+        total = (alpha * z).sum() + (s * xi).sum() + (v * w).sum()
+        size = max(1.0, 0.5 * ((w - base) ** 2).sum() + abs(alpha.sum()))
+        if total <= tol * size and np.abs(drift).max() <= 1e-7 * size:
+            break
+        diagonal = xi / s + z / alpha
+        system = A.T @ (A / diagonal.reshape(-1, 1))
+        for m in range(dim):
+            system[m, m] += 1.0 + v[m] / w[m]
+        lower = np.linalg.cholesky(system)
+        mu = total / (2 * n + dim)
+        # predictor: all products to zero; corrector: to the centre, less what was left out
+        az, sx, vw = np.zeros(n), np.zeros(n), np.zeros(dim)
+        dw, dv, da, dz, dxi = _step(
+            A, lower, drift, rest, diagonal, w, v, alpha, s, z, xi, az, sx, vw
+        )
+        reach = _reach(w, dw, v, dv, alpha, da, s, z, dz, xi, dxi)
+        aimed = (
+            ((alpha + reach * da) * (z + reach * dz)).sum()
+            + ((s - reach * da) * (xi + reach * dxi)).sum()
+            + ((v + reach * dv) * (w + reach * dw)).sum()
+        ) / (2 * n + dim)
+        centre = mu * min(1.0, max(aimed, 0.0) / mu) ** 3
+        az, sx, vw = centre - da * dz, centre + da * dxi, centre - dv * dw
+        dw, dv, da, dz, dxi = _step(
+            A, lower, drift, rest, diagonal, w, v, alpha, s, z, xi, az, sx, vw
+        )
+        length = 0.995 * _reach(w, dw, v, dv, alpha, da, s, z, dz, xi, dxi)
+        if length < 1e-10:
+            break
+        w, v, alpha = w + length * dw, v + length * dv, alpha + length * da
+        s, z, xi = s - length * da, z + length * dz, xi + length * dxi
+    return np.minimum(np.maximum(alpha, 0.0), cap)
+
+
+@numba.njit(cache=True, nogil=True)
+def _step(  # type: ignore[no-untyped-def]
+    A, lower, drift, rest, diagonal, w, v, alpha, s, z, xi, az, sx, vw
+):
+    """The step that aims at these products, everything but ``dw`` eliminated."""
+    h = -rest - (sx / s - xi) + (az / alpha - z)
+    dw = -drift + A.T @ (h / diagonal) + vw / w - v
+    dim = len(dw)
+    for m in range(dim):
+        for k in range(m):
+            dw[m] -= lower[m, k] * dw[k]
+        dw[m] /= lower[m, m]
+    for m in range(dim - 1, -1, -1):
+        for k in range(m + 1, dim):
+            dw[m] -= lower[k, m] * dw[k]
+        dw[m] /= lower[m, m]
+    da = (h - A @ dw) / diagonal
+    dv = (vw - v * dw) / w - v
+    dz = (az - z * da) / alpha - z
+    dxi = (sx + xi * da) / s - xi
+    return dw, dv, da, dz, dxi
+
+
+@numba.njit(cache=True, nogil=True)
+def _reach(w, dw, v, dv, alpha, da, s, z, dz, xi, dxi):  # type: ignore[no-untyped-def]
+    """The longest step, at most one, that keeps every bounded value at or above zero."""
+    reach = 1.0
+    for m in range(len(w)):
+        if dw[m] < 0.0:
+            reach = min(reach, -w[m] / dw[m])
+        if dv[m] < 0.0:
+            reach = min(reach, -v[m] / dv[m])
+    for t in range(len(alpha)):
+        if da[t] < 0.0:
+            reach = min(reach, -alpha[t] / da[t])
+        if da[t] > 0.0:
+            reach = min(reach, s[t] / da[t])
+        if dz[t] < 0.0:
+            reach = min(reach, -z[t] / dz[t])
+        if dxi[t] < 0.0:
+            reach = min(reach, -xi[t] / dxi[t])
+    return reach

@@ -55,19 +55,12 @@ def rank_many(
         One row a problem, for instance the reference queries.
     problem, better, worse
         For each preference its problem, and two row numbers of ``items``; any order.
-    weights, margins, alpha
-        One entry a preference, as for ``rank``.
     prior
-        One vector for all problems, or one row a problem.
+        One vector for all problems, or one row a problem; what one without preferences gets.
     workers
         Threads; all cores unless given.  The answer does not depend on it.
-    options
-        As for ``rank``.
-
-    Returns
-    -------
-    Rankings
-        A problem without preferences gets its prior.
+    weights, margins, alpha, options
+        As for ``rank``, one entry a preference.
     """
     table, scales = np.asarray(items), checks.matrix("factors", factors)
     if table.ndim != 2 or table.shape[1] != scales.shape[1]:

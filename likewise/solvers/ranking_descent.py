@@ -46,17 +46,9 @@ def _stuck(alpha: float, gradient: float, cap: float) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def descend_gram(
-    gram: Any,
-    better: Any,
-    worse: Any,
-    margin: Any,
-    cap: Any,
-    alpha: Any,
-    tol: Any,
-    most: Any,
-    seed: Any,
-) -> Any:
+def descend_gram(  # type: ignore[no-untyped-def]
+    gram, better, worse, margin, cap, alpha, tol, most, seed
+):
     """Ascend in place on ``alpha``; returns (sweeps, gap).  No floor, base zero."""
     n, items = len(better), len(gram)
     curve = np.empty(n)
@@ -121,19 +113,9 @@ def descend_gram(
 
 
 @numba.njit(cache=True, nogil=True)
-def descend_vector(
-    rows: Any,
-    base: Any,
-    floor: Any,
-    better: Any,
-    worse: Any,
-    margin: Any,
-    cap: Any,
-    alpha: Any,
-    tol: Any,
-    most: Any,
-    seed: Any,
-) -> Any:
+def descend_vector(  # type: ignore[no-untyped-def]
+    rows, base, floor, better, worse, margin, cap, alpha, tol, most, seed
+):
     """Ascend in place on ``alpha``; returns (sweeps, gap).  ``floor`` is 0 or -inf."""
     n, dim = len(better), rows.shape[1]
     bent = floor > -np.inf

@@ -13,7 +13,7 @@ All three gradients are taken at the old values, then all three matrices move.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,22 +47,10 @@ EXPLODED = 1e4
 class State:
     """Where a run stands between two rounds; all that is needed to go on.
 
-    Attributes
-    ----------
-    anchor
-        W_q0, W_v0 and the first W.
-    current
-        The weights now.
-    best
-        The averaged weights of the best round, or of the last where nothing is held out.
-    score
-        Held-out score of ``best``.
-    rounds, waited
-        Rounds done, and since the best one.
-    history
-        Held-out score of the start and of each round.
-    note
-        Why the run must not go on, where it must not.
+    ``anchor`` is W_q0, W_v0 and the first W, ``current`` the weights now, ``best`` the averaged
+    ones of the best round (of the last, where nothing is held out) and ``score`` what they got.
+    ``rounds`` are done, ``waited`` of them since the best one; ``history`` has the held-out score
+    of the start and of each.  ``note`` says why the run must not go on, where it must not.
     """
 
     anchor: Model
@@ -81,14 +69,9 @@ class State:
             for name in ("anchor", "current", "best")
             for part, matrix in getattr(self, name)._asdict().items()
         }
-        settings = {
-            "score": self.score,
-            "rounds": self.rounds,
-            "waited": self.waited,
-            "history": list(self.history),
-            "note": self.note,
-        }
-        return arrays, settings
+        names = ("score", "rounds", "waited", "note")
+        settings = {name: getattr(self, name) for name in names}
+        return arrays, {**settings, "history": list(self.history)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> State:
@@ -133,7 +116,6 @@ def rcca(
     *,
     held_out: tuple[Any, ...] | Judge | None = None,
     state: State | None = None,
-    progress: Callable[[int, int], None] | None = None,
     keep: Callable[[State], None] | None = None,
 ) -> Solution:
     """Descend from a start until held-out triplets get no better.
@@ -144,18 +126,14 @@ def rcca(
         Sparse queries and dense pictures, one row each.
     triplets
         ``(query, better, worse)`` or ``(query, better, worse, weight)`` as row numbers.
+    start
+        W_q0, W, W_v0: usually CCA's, brought to size by :func:`scaled`.
     held_out
         Triplets that judge the rounds by how many are in the right order; or a function
         that gives a model's score, higher being better.
-    start
-        W_q0, W, W_v0: usually CCA's, brought to size by :func:`scaled`.
-    settings
-        See :class:`Settings`.
     state
         The state of an earlier run with the same data, to go on from.  For new clicks,
         rather start anew from the earlier run's model: one round is linear in triplets.
-    progress
-        Called with (rounds done, rounds at most).
     keep
         Called with the state after every round, to write it down.
     """
@@ -176,8 +154,6 @@ def rcca(
         state = _after_round(run, state, judge)
         if keep is not None:
             keep(state)
-        if progress is not None:
-            progress(state.rounds, how.rounds)
     objective, residual = objective_of(state.best, state.anchor, rows, pictures, made, how)
     return Solution(state.best, objective, residual, state)
 
@@ -267,28 +243,17 @@ def _after_round(run: Run, state: State, judge: Judge) -> State:
         state.current.wq - run.anchor.wq, state.current.w.copy(), state.current.wv - run.anchor.wv
     )
     now, mean = descend_round(run, now, order)
-    done = State(
-        run.anchor, now.model(run.anchor), state.best, state.score, state.rounds + 1,
-        state.waited, state.history,
-    )  # fmt: skip
-    if not _sound(done.current, run.anchor):
-        note = f"Round {done.rounds} ran away (NaN or huge weights); use a smaller step."
-        return State(
-            run.anchor, state.current, state.best, state.score, done.rounds, state.waited,
-            state.history, note,
-        )  # fmt: skip
+    current = now.model(run.anchor)
+    after = replace(state, rounds=state.rounds + 1)
+    if not _sound(current, run.anchor):
+        note = f"Round {after.rounds} ran away (NaN or huge weights); use a smaller step."
+        return replace(after, note=note)
     averaged = mean.model(run.anchor)
     score = judge(averaged)
-    better = np.isnan(score) or score > state.score
-    return State(
-        run.anchor,
-        done.current,
-        averaged if better else state.best,
-        score if better else state.score,
-        done.rounds,
-        0 if better else state.waited + 1,
-        (*state.history, score),
-    )
+    after = replace(after, current=current, history=(*state.history, score))
+    if np.isnan(score) or score > state.score:
+        return replace(after, best=averaged, score=score, waited=0)
+    return replace(after, waited=state.waited + 1)
 
 
 def _sound(model: Model, anchor: Model) -> bool:

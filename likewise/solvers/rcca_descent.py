@@ -80,23 +80,11 @@ class Triplets(NamedTuple):
 class Settings:
     """How the descent runs.
 
-    Parameters
-    ----------
-    step
-        Learning rate.
-    mu, gamma, eta
-        Pull of W to zero, of W_q and of W_v to where they started; shared out over triplets.
-    learn_w
-        Whether W moves; else it stays as it started.
-    rounds, round_size
-        How many rounds at most, and triplets in each (all of them, where there are fewer).
-    patience
-        Rounds without a better held-out score before the run stops.
-    threads
-        1 to 3.  Each thread takes its own triplets, and their weights are averaged every
-        ``SYNC`` triplets; the answer depends on the number of threads, not on their timing.
-    seed
-        Of the order of the triplets.
+    ``mu``, ``gamma`` and ``eta`` pull W to zero, W_q and W_v to where they started, shared out over
+    triplets; unless ``learn_w``, W stays as it started.  There are at most ``rounds`` of
+    ``round_size`` triplets (all of them, where there are fewer), and ``patience`` of them without
+    a better held-out score.  Each of up to 3 ``threads`` takes its own triplets, and their weights
+    are averaged every ``SYNC``: the answer depends on their number, not on their timing.
     """
 
     step: float = 0.003

@@ -41,23 +41,9 @@ def smoothed(
 ) -> Floats:
     """Codes smoothed by neighbours that are known already.
 
-    Parameters
-    ----------
-    x
-        Picture vectors, one row each.
-    near
-        The neighbours' vectors, of shape (rows, neighbours, columns); a vector of zeros is none.
-    w0
-        Plain weight of each column.
-    power
-        Exponent on the cosines: the larger, the less a far neighbour says.
-    k
-        Where more are given: only so many count, those of the largest cosines.
-
-    Returns
-    -------
-    array
-        As ``x``; a row without length in z stays as it is.
+    ``near`` has the neighbours' vectors, of shape (rows, neighbours, columns); a vector of zeros is
+    none.  Where more than ``k`` are given, those of the largest cosines count.  A row of ``x``
+    without length in z stays as it is.
     """
     rows = np.asarray(x)  # in double precision: equal pictures get equal codes, to the last bit
     others, root = np.asarray(near, np.float64), np.sqrt(np.asarray(w0, dtype=np.float64))

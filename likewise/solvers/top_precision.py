@@ -109,17 +109,13 @@ def solve(
 
     Parameters
     ----------
-    queries, items
-        Z (n x d) and X (m x d).
+    queries, items, cost, prior
+        Z (n x d), X (m x d), C and W0 (zero where not given).
     relevance
         n x m, dense or sparse: above 0 relevant, 0 irrelevant, below 0 left out.  Every row
         needs a relevant and an irrelevant item.
-    cost
-        C, the weight of one relevant item's loss.
-    prior
-        W0, d x d (d numbers where ``diagonal``); zero where not given.
     diagonal
-        Learn a diagonal W; ``weights`` then is the vector of its d numbers.
+        Learn a diagonal W; ``prior`` and ``weights`` then are vectors of its d numbers.
     tolerance
         Stop when P(W) - D is at most this share of P(W0) - P(W).
     rounds, sweeps, width

@@ -51,19 +51,12 @@ def descend(
 ) -> FastFit:
     """Averaged mini-batch descent on P(W).
 
-    Parameters
-    ----------
-    queries, items, relevance, cost, prior, diagonal
-        As for :func:`likewise.solvers.top_precision.solve`.
-    step
-        First step length, in units of 1 / (mean |z|^2 mean |x|^2); it shrinks as
-        1 / sqrt(1 + t / 20).
-    batch, share
-        Queries a step; top irrelevant items that share the pull (1: the paper's maximum).
-    epochs, patience
-        At most so many passes over the queries; stop so many after the best one.
-    held_out
-        Queries, items and relevance that decide when to stop.
+    Data, ``cost``, ``prior`` and ``diagonal`` are those of
+    :func:`likewise.solvers.top_precision.solve`.  ``step`` is the first step length, in units of
+    1 / (mean |z|^2 mean |x|^2), and shrinks as 1 / sqrt(1 + t / 20); it takes ``batch`` queries,
+    and ``share`` top irrelevant items share the pull (1: the paper's maximum).  There are at most
+    ``epochs`` passes, and ``patience`` after the one that ``held_out`` (queries, items, relevance)
+    calls best.
     """
     z, x = (np.ascontiguousarray(m, dtype=np.float32) for m in (queries, items))
     n, d = z.shape

@@ -136,22 +136,9 @@ def _length(violation, bend, a, b, cost):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def sweep(  # type: ignore[no-untyped-def]
-    order,
-    z,
-    x,
-    w,
-    diagonal,
-    start,
-    item,
-    a,
-    set_start,
-    set_item,
-    mass,
-    cost,
-    live,
-    first,
+    order, z, x, w, diagonal, start, item, a, set_start, set_item, mass, cost, live, first,
     backwards,
-):
+):  # fmt: skip
     """One pass over the queries and the relevant items that are alive.
 
     The ``first`` one of a round decides who is: those near the margin, and those it moves.

@@ -13,7 +13,6 @@ from likewise.store.judgement_log import Record, Said, query_name
 from likewise.store.looks import Drawn
 from likewise.store.models import Activation, Model
 from likewise.store.paths import as_file, as_key, printable
-from likewise.store.sessions import Round, Session, Step
 from likewise.store.store import Store
 from likewise.store.texts import Described, Text
 from likewise.store.verify import Finding, verify
@@ -37,11 +36,8 @@ __all__ = [
     "Pending",
     "Record",
     "Result",
-    "Round",
     "Said",
     "Seen",
-    "Session",
-    "Step",
     "Store",
     "Text",
     "as_file",

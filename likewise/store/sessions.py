@@ -11,53 +11,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from likewise.store.arrays import to_json
 from likewise.store.catalogue import Catalogue
-from likewise.types import BadInput, NotFound
-
-
-@dataclass(frozen=True)
-class Session:
-    """One search for a target: how it began and, once ended, how."""
-
-    id: int
-    kind: str
-    person: str
-    state: str
-    payload: Mapping[str, Any]
-    outcome: Mapping[str, Any]
-    started: float
-    ended: float | None
-
-
-@dataclass(frozen=True)
-class Round:
-    """One round; ``parent`` is the round it went on from, ``seconds`` the time of each step."""
-
-    id: int
-    session: int
-    parent: int | None
-    depth: int
-    payload: Mapping[str, Any]
-    seconds: Mapping[str, float]
-    made: float
-
-
-@dataclass(frozen=True)
-class Step:
-    """One thing a person did to a round's board; ``seconds`` is how long it took, where known."""
-
-    id: int
-    session: int
-    round: int
-    kind: str
-    payload: Mapping[str, Any]
-    seconds: float | None
-    made: float
-    key: str | None
+from likewise.types import BadInput, NotFound, Round, Session, Step
 
 
 class Sessions:

@@ -9,7 +9,7 @@ from PIL import Image
 from benchmarks import measures as benchmark
 from experiments.report import Report
 from likewise import evaluation as ev
-from likewise.types import BadInput, Hits
+from likewise.types import BadInput
 
 
 @pytest.fixture(scope="module")
@@ -19,11 +19,23 @@ def models():
     noise = rng.normal(size=(60, 100))
     scores = {name: noise + gain * relevant for name, gain in [("plain", 0.5), ("better", 1.5)]}
     scores["twin"] = scores["plain"] * 2
-    return scores, relevant
+    return {name: named(own) for name, own in scores.items()}, relevant
+
+
+def named(scores):
+    """A matrix as a run: names that stand in the order of the rows and columns."""
+    return {
+        f"q{q:02d}": {f"i{i:02d}": float(s) for i, s in enumerate(row) if not np.isnan(s)}
+        for q, row in enumerate(np.asarray(scores, float))
+    }
+
+
+def lists(relevant):
+    return {q: [i for i, good in row.items() if good] for q, row in named(relevant).items()}
 
 
 def test_the_better_model_wins_and_the_twin_does_not_differ(models):
-    scores, relevant = models
+    scores, relevant = models[0], lists(models[1])
     table = ev.compare(scores, relevant, draws=2000)
     plain, better, twin = table.rows
     assert [row["method"] for row in table.rows] == ["plain", "better", "twin"]
@@ -43,20 +55,17 @@ def test_the_better_model_wins_and_the_twin_does_not_differ(models):
 def test_partial_judgements_decide_by_the_judged_items(models):
     scores, relevant = models
     grades = np.where(np.random.default_rng(1).random(relevant.shape) < 0.3, relevant, np.nan)
-    table = ev.compare(scores, grades, draws=500)
+    table = ev.compare(scores, named(grades), draws=500)
     assert table.by == "judged_map"
     row = table.row("better")
     assert row["difference"] == pytest.approx(row["judged_map"] - table.rows[0]["judged_map"])
     assert {"bpref", "map"} <= set(row)
-    assert ev.compare(scores, grades, by="p1", draws=500).by == "p1"
+    assert ev.compare(scores, named(grades), by="p1", draws=500).by == "p1"
 
 
-def test_hits_runs_and_ranked_models_compare_alike(models):
-    scores, relevant = models
+def test_ranked_models_compare_alike(models):
+    scores, relevant = models[0], lists(models[1])
     want = ev.compare(scores, relevant, draws=300).rows
-    ids = np.arange(100)
-    hits = {name: [Hits(ids, row) for row in own] for name, own in scores.items()}
-    assert ev.compare(hits, relevant, draws=300).rows == want
     ranked = {name: ev.rank(own, relevant) for name, own in scores.items()}
     assert ev.compare(ranked, draws=300).rows == want
 
@@ -65,7 +74,7 @@ def test_the_text_holds_every_row_and_says_what_was_left_out(models):
     scores, relevant = models
     relevant = relevant.copy()
     relevant[:4] = False
-    table = ev.compare(scores, relevant, draws=300)
+    table = ev.compare(scores, lists(relevant), draws=300)
     lines = table.text().splitlines()
     assert len(lines) == 5
     assert [line.split()[0] for line in lines[1:4]] == ["plain", "better", "twin"]
@@ -77,14 +86,14 @@ def test_the_text_holds_every_row_and_says_what_was_left_out(models):
 
 def test_no_query_with_a_relevant_item_still_gives_a_table(models, tmp_path):
     scores, relevant = models
-    table = ev.compare(scores, np.zeros_like(relevant))
+    table = ev.compare(scores, lists(np.zeros_like(relevant)))
     assert all(np.isnan(row["map"]) and "p_value" not in row for row in table.rows)
     assert "nan" in table.text()
     assert table.plot(tmp_path / "empty.png").stat().st_size > 0
 
 
 def test_worst_regressions_come_first(models):
-    scores, relevant = models
+    scores, relevant = models[0], lists(models[1])
     table = ev.compare(scores, relevant, baseline="better", draws=300)
     worst = table.worst("plain", 5)
     change = table.values["plain"] - table.values["better"]
@@ -95,7 +104,7 @@ def test_worst_regressions_come_first(models):
 
 
 def test_the_plot_is_a_picture(models, tmp_path):
-    table = ev.compare(*models, draws=300)
+    table = ev.compare(models[0], lists(models[1]), draws=300)
     with Image.open(table.plot(tmp_path / "models.png")) as picture:
         assert picture.format == "PNG"
         assert picture.width > picture.height > 300
@@ -107,14 +116,17 @@ def test_the_plot_is_a_picture(models, tmp_path):
 
 
 def test_bad_input_is_refused_with_a_sentence(models):
-    scores, relevant = models
+    scores, relevant = models[0], lists(models[1])
     with pytest.raises(BadInput, match="at least one model"):
         ev.compare({}, relevant)
     with pytest.raises(BadInput, match="none of: plain, better, twin"):
         ev.compare(scores, relevant, baseline="other")
     with pytest.raises(BadInput, match="relevance too"):
         ev.compare(scores)
-    ranked = {"a": ev.rank(scores["plain"], relevant), "b": ev.rank(scores["plain"], ~relevant)}
+    ranked = {
+        "a": ev.rank(scores["plain"], relevant),
+        "b": ev.rank(scores["plain"], lists(~models[1])),
+    }
     with pytest.raises(BadInput, match="same relevance"):
         ev.compare(ranked)
     with pytest.raises(BadInput, match="was compared"):

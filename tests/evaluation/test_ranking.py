@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from experiments import score_ranking
+from experiments.relevance import Relevance
+from experiments.score_ranking import rank
 from likewise import evaluation as ev
 from likewise.types import BadInput, Hits
+from tests.evaluation.test_compare import lists, named
 
 RNG = np.random.default_rng
 
@@ -29,15 +32,19 @@ def ranked_ids(scores):
     items = len(scores)
     grid = np.broadcast_to(scores, (items, items))
     truth = np.eye(items, dtype=bool)
-    found = score_ranking.rank(grid, truth)
-    if items <= 200:
-        assert_same(found, ev.rank(grid, truth))
+    found = rank(grid, truth)
+    assert_agree(found, ev.rank(named(grid), lists(truth)))
     return found.ranks
 
 
-def assert_same(a, b):
+def assert_agree(of_matrix, of_run):
+    """A run does not know how many items it does not hold; all else is the same."""
+    assert_same(of_matrix, of_run, without=() if not of_matrix.complete else ("irrelevant",))
+
+
+def assert_same(a, b, without=()):
     for field in fields(ev.Ranked):
-        if field.name != "names":
+        if field.name not in ("names", *without):
             np.testing.assert_array_equal(
                 getattr(a, field.name), getattr(b, field.name), err_msg=field.name
             )
@@ -76,7 +83,7 @@ def test_ranks_of_any_finite_floats(dtype, data):
 def test_long_rows_take_every_path_of_the_sort(make):
     row = make(RNG(0))
     relevant = RNG(1).random(len(row)) < 0.5
-    ranked = ev.rank(row[None], relevant[None])
+    ranked = rank(row[None], relevant[None])
     np.testing.assert_array_equal(ranked.ranks, np.sort(ranks_by_lexsort(row)[relevant]))
 
 
@@ -99,7 +106,7 @@ def test_scores_of_any_number_type_and_layout(form):
     relevant = RNG(3).random((7, 50)) < 0.3
     plain = np.array(scores, dtype=np.float64, order="C")
     before = np.array(scores)
-    assert_same(ev.rank(scores, relevant), ev.rank(plain, relevant))
+    assert_same(rank(scores, relevant), rank(plain, relevant))
     np.testing.assert_array_equal(before, scores)
 
 
@@ -109,50 +116,39 @@ def test_every_form_of_relevance_says_the_same():
     asked[0] = 5
     scores = rng.integers(0, 20, (9, 60)).astype(float)
     matrix = asked[:, None] == held
-    want = ev.rank(scores, matrix)
+    want = rank(scores, matrix)
     ids = [np.flatnonzero(row) for row in matrix]
-    assert_same(want, ev.rank(scores, ev.Relevance.from_labels(asked, held)))
-    assert_same(
-        want, ev.rank(scores, ev.Relevance.from_labels(asked.astype(str), held.astype(str)))
-    )
-    assert_same(want, ev.rank(scores, ids))
-    assert_same(want, ev.rank(scores, [row[::-1].tolist() * 2 for row in ids]))
-    assert_same(want, ev.rank(scores, matrix.astype(float)))
+    assert_same(want, rank(scores, Relevance.from_labels(asked, held)))
+    assert_same(want, rank(scores, Relevance.from_labels(asked.astype(str), held.astype(str))))
+    assert_same(want, rank(scores, ids))
+    assert_same(want, rank(scores, [row[::-1].tolist() * 2 for row in ids]))
+    assert_same(want, rank(scores, matrix.astype(float)))
     judged = [dict(enumerate(row.astype(float).tolist())) for row in matrix]
-    partly = ev.rank(scores, judged)
-    assert_same(partly, score_ranking.rank(scores, judged))
+    partly = rank(scores, judged)
     assert not partly.complete
     np.testing.assert_array_equal(partly.ranks, want.ranks)
     np.testing.assert_array_equal(partly.above, want.above)
 
 
-def test_hits_and_runs_of_everything_equal_the_score_matrix():
+@pytest.mark.parametrize("judged", [1.0, 0.4])
+def test_runs_of_everything_equal_the_score_matrix(judged):
     rng = RNG(5)
     scores = rng.integers(0, 15, (8, 40)).astype(float)
-    asked, held = rng.integers(0, 4, 8), rng.integers(0, 4, 40)
-    matrix = asked[:, None] == held
-    want = ev.rank(scores, matrix)
-    hits = []
-    for row in scores:
-        order = rng.permutation(40)  # hits are ordered by score, whatever order they come in
-        hits.append(Hits(order, row[order]))
-    assert_same(want, ev.rank(hits, matrix))
-    assert_same(want, score_ranking.rank(scores, matrix))
-    assert_same(want, ev.rank(hits, ev.Relevance.from_labels(asked, held)))
-    names = [f"i{at:02d}" for at in range(40)]
-    run = ev.run_of_hits(hits, list("abcdefgh"), names)
-    lists = {q: [names[i] for i in np.flatnonzero(row)] for q, row in zip("abcdefgh", matrix)}
-    ranked = ev.rank(run, lists)
-    assert ranked.names == tuple("abcdefgh")
-    for name in ("map", "top_precision", "bpref", "p10"):
+    grades = rng.choice([0.0, 0.0, 0.0, 1.0, 2.0], (8, 40))
+    grades[rng.random(grades.shape) >= judged] = np.nan
+    complete = judged == 1.0
+    truth = lists(grades > 0) if complete else named(grades)
+    want = rank(scores, grades > 0 if complete else grades)
+    ranked = ev.rank(named(scores), truth)
+    assert ranked.names == tuple(f"q{q:02d}" for q in range(8))
+    assert_agree(want, ranked)
+    for name in ("map", "judged_map", "top_precision", "bpref", "p10", "ndcg10"):
         np.testing.assert_array_equal(ev.measure(want, name), ev.measure(ranked, name))
 
 
-def test_items_with_their_own_ids():
-    held, ids = np.array([1, 1, 2]), np.array([70, 30, 50])
-    relevance = ev.Relevance.from_labels([1], held, ids=ids)
-    ranked = ev.rank([Hits(np.array([50, 30, 70]), np.array([3.0, 2.0, 2.0]))], relevance)
-    assert ranked.of_query(0).tolist() == [2, 3]
+def test_hits_become_a_run():
+    hits = [Hits(np.array([3, 1]), np.array([1.0, 2.0]))]
+    assert ev.run_of_hits(hits, ["q"], list("abcd")) == {"q": {"d": 1.0, "b": 2.0}}
 
 
 @pytest.mark.parametrize("partial", [False, True])
@@ -164,33 +160,30 @@ def test_leaving_the_query_out_is_deleting_its_column(partial):
         grades[rng.random(grades.shape) < 0.5] = np.nan
     out = rng.integers(-1, 30, 12)
     out[0], out[1] = -1, 29
-    got = ev.rank(scores, grades, leave_out=out)
-    assert_same(got, score_ranking.rank(scores, grades, leave_out=out))
+    got = rank(scores, grades, leave_out=out)
     parts = []
     for q in range(12):
         keep = np.arange(30) != out[q]
-        truth = ev.Relevance.from_matrix(grades[:, keep])  # as a whole: complete or partial
-        parts.append(ev.rank(scores[:, keep], truth))
+        truth = Relevance.from_matrix(grades[:, keep])  # as a whole: complete or partial
+        parts.append(rank(scores[:, keep], truth))
     for q, part in enumerate(parts):
         np.testing.assert_array_equal(got.of_query(q), part.of_query(q))
         assert got.lengths[q] == part.lengths[q]
         assert got.top[q] == part.top[q]
         assert got.irrelevant[q] == part.irrelevant[q]
-    hits = [Hits(np.arange(30), row) for row in scores]
-    assert_same(got, ev.rank(hits, grades, leave_out=out))
 
 
 def test_blocks_and_threads_change_nothing(monkeypatch):
     rng = RNG(7)
     scores, labels = rng.random((50, 200)), rng.integers(0, 5, 200)
-    truth = ev.Relevance.from_labels(labels[:50], labels)
-    whole = score_ranking.rank(scores, truth, leave_out=np.arange(50), threads=1)
+    truth = Relevance.from_labels(labels[:50], labels)
+    whole = rank(scores, truth, leave_out=np.arange(50), threads=1)
     monkeypatch.setattr(score_ranking, "BLOCK_BYTES", 3 * 200 * 8)
-    assert_same(whole, score_ranking.rank(scores, truth, leave_out=np.arange(50), threads=4))
+    assert_same(whole, rank(scores, truth, leave_out=np.arange(50), threads=4))
     parts = [
-        score_ranking.rank(
+        rank(
             scores[at : at + 20],
-            ev.Relevance.from_labels(labels[at : min(at + 20, 50)], labels),
+            Relevance.from_labels(labels[at : min(at + 20, 50)], labels),
             leave_out=np.arange(at, min(at + 20, 50)),
         )
         for at in (0, 20, 40)
@@ -199,13 +192,13 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
 
 
 def test_a_relevant_item_that_was_not_found_counts_against_the_ranking():
-    ranked = ev.rank([Hits(np.array([4, 2]), np.array([2.0, 1.0]))], [[4, 9]])
+    ranked = ev.rank({"q": {"d": 2.0, "b": 1.0}}, {"q": ["d", "i"]})
     assert ranked.of_query(0).tolist() == [1, ev.NOT_FOUND]
     assert ev.average_precision(ranked)[0] == 0.5
     assert ev.recall_at(ranked, 100)[0] == 0.5
     assert ev.top_precision(ranked)[0] == 0.5
     assert ev.recall_precision(ranked, 0)[0].tolist() == [0.5]
-    nothing = ev.rank([Hits(np.empty(0, int), np.empty(0))], [[4, 9]])
+    nothing = ev.rank({"q": {}}, {"q": ["d", "i"]})
     assert ev.evaluate(nothing, ["map", "judged_map", "bpref", "ndcg10", "p1"]) == dict.fromkeys(
         ["map", "judged_map", "bpref", "ndcg10", "p1"], 0.0
     )
@@ -214,20 +207,17 @@ def test_a_relevant_item_that_was_not_found_counts_against_the_ranking():
 def test_run_queries_without_judgements_and_judged_ones_without_answers():
     ranked = ev.rank({"a": {"x": 1.0}, "b": {"x": 1.0}}, {"b": {"x": 1}, "c": {"x": 1}})
     np.testing.assert_array_equal(ev.average_precision(ranked), [np.nan, 1.0, 0.0])
-    out = ev.rank({"a": {"x": 2.0, "y": 1.0}}, {"a": {"x": 1, "y": 1}}, leave_out={"a": "x"})
-    assert out.of_query(0).tolist() == [1]
 
 
 def test_empty_collections_and_no_queries_have_an_answer():
-    assert np.isnan(ev.average_precision(ev.rank(np.empty((3, 0)), np.empty((3, 0), bool)))).all()
-    none = ev.rank(np.empty((0, 5)), np.empty((0, 5), bool))
+    assert np.isnan(ev.average_precision(rank(np.empty((3, 0)), np.empty((3, 0), bool)))).all()
+    none = rank(np.empty((0, 5)), np.empty((0, 5), bool))
     assert len(none) == 0
     assert np.isnan(ev.evaluate(none)["map"])
     assert len(ev.rank({}, {})) == 0
 
 
 GOOD, TRUTH = np.zeros((2, 3)), np.ones((2, 3), dtype=bool)
-HITS = [Hits(np.array([0, 1]), np.array([2.0, 1.0]))] * 2
 
 
 @pytest.mark.parametrize(
@@ -247,34 +237,40 @@ HITS = [Hits(np.array([0, 1]), np.array([2.0, 1.0]))] * 2
         (GOOD, [{0: 1}, [1]], "mixture"),
         (GOOD, [{0: np.nan}, {1: 1}], "finite"),
         (GOOD, np.full((2, 3), np.inf), "finite"),
-        (GOOD, {"a": {"x": 1}}, "needs a run"),
         (GOOD, np.ones(3), "one row a query"),
         (GOOD, 3, "Relevance is"),
-        ({"a": {"x": 1.0}}, TRUTH, "Beside a run"),
-        ({"a": {1: 1.0}}, {"a": {1: 1}}, "strings"),
-        (HITS[:1], TRUTH, "2 queries"),
-        ([HITS[0], None], TRUTH, "Query 1 has no Hits"),
-        ([HITS[0], Hits(np.array([1, 1]), np.array([2.0, 1.0]))], TRUTH, "twice"),
-        ([HITS[0], Hits(np.array([1, 2]), np.array([2.0, np.nan]))], TRUTH, "NaN"),
-        ([HITS[0], Hits(np.array([1, 2]), np.array([2.0]))], TRUTH, "as many"),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(rankings, relevance, said):
     with pytest.raises(BadInput, match=said):
-        ev.rank(rankings, relevance)
+        rank(rankings, relevance)
+
+
+@pytest.mark.parametrize(
+    ("run", "relevance", "said"),
+    [
+        ({"a": {1: 1.0}}, {"a": {1: 1}}, "strings"),
+        ({"a": {"x": np.nan}}, {"a": {"x": 1}}, "finite"),
+        ({"a": {"x": 1.0}}, {"a": {"x": np.inf}}, "finite"),
+        ({"a": {"x": 1.0}}, {"a": {"x": 1}, "b": ["x"]}, "mixture"),
+    ],
+)
+def test_bad_runs_are_refused_with_a_sentence(run, relevance, said):
+    with pytest.raises(BadInput, match=said):
+        ev.rank(run, relevance)
 
 
 def test_bad_labels_ids_and_left_out_items_are_refused():
     for asked, held in [([1.0, np.nan], [1.0]), ([1], ["a"]), ([[1]], [1]), ([None], [None])]:
         with pytest.raises(BadInput, match="Labels"):
-            ev.Relevance.from_labels(asked, held)
+            Relevance.from_labels(asked, held)
     for ids in ([1, 1], [1]):
         with pytest.raises(BadInput, match="none twice"):
-            ev.Relevance.from_labels([0], [0, 1], ids=ids)
+            Relevance.from_labels([0], [0, 1], ids=ids)
     for out in ([1], [0.5, 1], 3):
         with pytest.raises(BadInput, match="leave_out"):
-            ev.rank(GOOD, TRUTH, leave_out=out)
+            rank(GOOD, TRUTH, leave_out=out)
     with pytest.raises(BadInput, match="nothing to join"):
         ev.Ranked.join([])
     with pytest.raises(BadInput, match="all in part"):
-        ev.Ranked.join([ev.rank(GOOD, TRUTH), ev.rank(GOOD, [{0: 1}, {}])])
+        ev.Ranked.join([rank(GOOD, TRUTH), rank(GOOD, [{0: 1}, {}])])

@@ -14,7 +14,7 @@ from tests.layout.test_board import pictures
 def test_a_board_is_drawn(tmp_path):
     board = arrange(pictures(n=5))
     tiles = [np.full((20, 30, 3), 40 * i, np.uint8) for i in range(5)]
-    image = draw_board(tiles, board.positions, tmp_path / "b.png", query=tiles[0], size=300)
+    image = draw_board(tiles, board, tmp_path / "b.png", query=tiles[0], size=300)
     assert image.size == (300, 300)
     assert (tmp_path / "b.png").stat().st_size > 0
     with pytest.raises(BadInput, match="one position"):

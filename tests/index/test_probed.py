@@ -9,7 +9,7 @@ import pytest
 
 from likewise.index import REGISTRY, load
 from likewise.index import faiss as faiss_module
-from likewise.index._recall import learned_like, probes_for, recall_of
+from likewise.index._probed import learned_like, probes_for, recall_of
 from likewise.index.faiss import FaissIndex
 from likewise.index.flat import FlatIndex
 from likewise.index.tree import TreeIndex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.judgements.kinds import label_blocks, ordering_blocks
+from likewise.judgements.preferences import label_blocks, ordering_blocks
 from likewise.judgements.sampling import draw, graded_blocks, graded_columns
 
 

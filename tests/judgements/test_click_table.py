@@ -60,7 +60,11 @@ clicks = st.builds(
 @laws
 @given(st.lists(clicks, max_size=30), st.integers(1, 6), st.integers(1, 4), st.integers(1, 9))
 def test_counts_agree_with_a_loop(log, per_source, pictures, most):
-    found = counts(log, per_source=per_source, pictures=pictures, max_clicks=most)
+    limits = {"PER_SOURCE": per_source, "PICTURES": pictures, "MAX_CLICKS": most}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limit in limits.items():
+            patch.setattr(f"likewise.judgements.click_table.{name}", limit)
+        found = counts(log)
     assert found == pytest.approx(slow(log, per_source, pictures, most))
 
 

@@ -22,7 +22,7 @@ from likewise.session.controls import at_random
 from likewise.session.draft import closest_first
 from likewise.session.kept import inherited
 from likewise.session.learning import Order, in_words
-from likewise.session.start import random_hundred, representatives
+from likewise.session.scan import random_hundred, representatives
 from likewise.types import BadInput, NotFound
 
 BLOCKS = {"colour": slice(0, 4), "texture": slice(4, 7)}
@@ -462,7 +462,8 @@ def test_simulations_agree_and_keep_what_was_found():
     a = simulate(holdings, user, sessions=5, most=6, settings=Settings(shown=6))
     b = simulate(holdings, user, sessions=5, most=6, settings=Settings(shown=6), keep=shelf)
     assert np.array_equal(a.rounds, b.rounds)
-    assert a.curve() == sorted(a.curve())
+    curve = [a.share(by) for by in range(1, a.most + 1)]
+    assert curve == sorted(curve)
     assert len(kept_metrics(shelf, holdings)) == int((a.rounds <= 6).sum())
     with pytest.raises(BadInput, match="two items"):
         simulate(world(1), user)

@@ -47,17 +47,9 @@ class Opened(NamedTuple):
 class Line(ABC):
     """A way of describing pictures that can be searched, marked, explained and learned in.
 
-    Attributes
-    ----------
-    name
-        What people and options call it.
-    stored
-        What the store calls its generations.
-    found_by
-        What results that it found say of themselves.
-    is_held
-        Whether :meth:`view` gives what the last :meth:`refresh` made, without a look at the
-        catalogue: for a process that knows when something was written.
+    People call it ``name``, the store calls its generations ``stored``, and results that it found
+    say ``found_by``.  While it ``is_held``, :meth:`view` gives what the last :meth:`refresh` made,
+    without a look at the catalogue: for a process that knows when something was written.
     """
 
     name: ClassVar[str]
@@ -154,11 +146,8 @@ class Line(ABC):
     def view(self, *, checked: bool = True) -> View:
         """The newest consistent view, or the one that is held.
 
-        Parameters
-        ----------
-        checked
-            Wait until the index has been compared with its checksums; otherwise the view may
-            answer from what is not compared yet, and says so (``degraded``).
+        Unless ``checked``, it may answer from what is not compared with its checksums yet, and
+        then says so (``degraded``).
         """
         pinned: View | None = getattr(self._here, "view", None)
         if pinned is not None and not (checked and pinned.check is not None):

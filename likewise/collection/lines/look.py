@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise.collection import engines
-from likewise.collection.lines.building import (
-    build_generation,
-    current_space,
-    encode_items,
-    ensure_smoothing,
-    ensure_space,
-)
+from likewise.collection.lines import building
 from likewise.collection.lines.line import Line, View
 from likewise.collection.lines.meanings import Meanings, of_view
 from likewise.collection.lines.parts import Part
@@ -55,7 +49,7 @@ class Look(Line):
 
     def plain(self) -> Plain | None:
         """The fitted space with its plain weights; None where nothing was fitted yet."""
-        return current_space(self._store)
+        return building.current_space(self._store)
 
     def query(self, ref: QueryRef, view: View) -> FloatArray:
         """The picture vector of one query picture."""
@@ -137,22 +131,22 @@ class Look(Line):
         ``early`` says that pictures are still coming in.
         """
         now, store = self._to_publish(), self._store
-        fitted = ensure_space(store, early=early)
+        fitted = building.ensure_space(store, early=early)
         if fitted is None:
             return 0
-        fitted = ensure_smoothing(store, fitted, early=early)
+        fitted = building.ensure_smoothing(store, fitted, early=early)
         found = store.generations.current(self.stored)
         same = engines.serves(store, found, len(now), early=early)
         if same and now.is_complete and not fitted.pictures:
             return now.generation
-        return build_generation(store, fitted, early=early)
+        return building.build_generation(store, fitted, early=early)
 
     def _live(self, items: IdArray | None = None) -> dict[int, int]:
         return self._store.items.contents(items)
 
     def _rows(self, contents: IdArray, plain: Plain) -> FloatArray:
         none = np.zeros((0, plain.space.dim), np.float32)
-        coded = encode_items(self._store, plain.space, contents, tiled=True)
+        coded = building.encode_items(self._store, plain.space, contents, tiled=True)
         return np.concatenate([none, *coded])
 
     def _made(self) -> View:

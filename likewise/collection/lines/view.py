@@ -30,24 +30,11 @@ SAMPLE = 1_000
 class View:
     """One state of a line; never changes.
 
-    Attributes
-    ----------
-    line
-        What it is a state of.
-    position
-        What is the same only for views of the same state and the same trust in the index.
-    generation
-        Number of the index generation that answers, 0 for none.
-    degraded
-        One sentence where the answer does not come from a complete index; else empty.
-    trouble
-        Why the newest generation does not answer; else empty.
-    check
-        The comparison of the index with its checksums, while it is still going on.
-    left_out
-        Pictures whose vectors are damaged and wait to be computed anew.
-    ids, contents
-        Items that can be found, in order, and the content of each.
+    ``ids`` are the items that can be found, in order, and ``contents`` the content of each.
+    ``generation`` is the number of the index generation that answers, 0 for none; ``trouble`` says
+    why the newest one does not; ``check`` is the comparison with its checksums while that goes on.
+    The vectors of ``left_out`` pictures are damaged and wait to be computed anew.  ``position`` is
+    the same only for views of the same state and the same trust in the index.
     """
 
     kind: ClassVar[str] = "view"
