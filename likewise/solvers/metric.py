@@ -18,7 +18,6 @@ near and an active set closes it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numba
@@ -177,27 +176,6 @@ def informative(D: Floats, near: Ints, far: Ints) -> np.ndarray[tuple[int], np.d
         np.abs(D[far] - D[near]).max(axis=1, initial=0) > SAME * scale
     )
     return differ
-
-
-def chain_pairs(lengths: Sequence[int], pairs: Pairs = "neighbours") -> tuple[Ints, Ints]:
-    """Row numbers (near, far) of orders whose rows stand below each other, nearest first.
-
-    Of each order, ``lengths`` rows with its head (the query), each is before the next
-    (``neighbours``) or before all that follow (``all``).
-    """
-    if pairs not in ("neighbours", "all"):
-        raise ValueError(f"pairs must be 'neighbours' or 'all', not {pairs!r}.")
-    near, far = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    start = 0
-    for length in lengths:
-        if pairs == "neighbours":
-            i, j = np.arange(max(0, length - 1)), np.arange(1, length)
-        else:
-            i, j = np.triu_indices(length, 1)
-        near.append(start + i)
-        far.append(start + j)
-        start += length
-    return np.concatenate(near).astype(np.int64), np.concatenate(far).astype(np.int64)
 
 
 class Active(NamedTuple):
