@@ -29,7 +29,9 @@ else:
     class _Sparse(_Later):
         def issparse(self, x: Any) -> bool:
             """Whether a matrix is sparse: none is, before the library was needed."""
-            return self._module in sys.modules and sys.modules[self._module].issparse(x)
+            # While another thread is importing it, no matrix of its kinds is here yet.
+            asked = getattr(sys.modules.get(self._module), "issparse", None)
+            return asked is not None and bool(asked(x))
 
     linalg, sparse = _Later("scipy.linalg"), _Sparse("scipy.sparse")
     snowballstemmer, Image = _Later("snowballstemmer"), _Later("PIL.Image")
