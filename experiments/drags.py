@@ -163,7 +163,7 @@ def main(report: Report) -> None:
         for name in PERSONS:
             people = [persons(name, holdings, classes, n, report.seed) for n in range(searches)]
             plain: IdArray | None = None
-            for method in METHODS:
+            for method in (METHODS[0], *(report.settings.get("methods") or METHODS[1:])):
                 found = np.array(
                     [
                         search(
@@ -217,6 +217,7 @@ def pictures(data: str, report: Report) -> tuple[ArrayHoldings, IdArray]:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Fewer searches."""
+    parser.add_argument("--methods", nargs="+", choices=METHODS[1:], help="beside choosing alone")
     parser.add_argument("--searches", type=int, help=f"targets (default: {SEARCHES})")
 
 
