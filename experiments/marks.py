@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from experiments.photo_features import network_option
 from experiments.photo_tasks import Task, photo_task
 from experiments.report import Report, run
 from experiments.rivals.rerank import reranked
@@ -251,6 +252,7 @@ def tell(report: Report, name: str, space: str, marks: int, found: dict[str, Mea
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
+    network_option(parser)
     parser.add_argument("--parts", action="store_true", help="show what each step of ours adds")
     parser.add_argument("--choose", action="store_true", help="try settings of ours on CIFAR-10")
 

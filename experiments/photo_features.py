@@ -7,6 +7,7 @@ keeps nothing.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from experiments.kept import Blocks, keep_features
 from experiments.report import Report
 from experiments.sets import load_cifar10, load_corel5k, load_flickr8k
+from likewise.collection.lines.defaults import NETWORK
+from likewise.collection.network import given_by
 from likewise.datasets import swatches
 from likewise.features import DEFAULT, feature_set
 
@@ -56,7 +59,15 @@ def photo_features(name: str, report: Report, blocks: Sequence[str] = DEFAULT) -
     if report.quick:
         return feature_set(blocks)(pictures)
     part = {"cifar10": "cifar10-test", "swatches": f"swatches-1500-{report.seed}"}.get(name, name)
-    return keep_features(part, pictures, blocks, report)
+    taken = given_by(tuple(blocks), NETWORK) if report.settings.get("served_network") else blocks
+    kept = keep_features(part, pictures, taken, report)
+    return {block: kept[own] for block, own in zip(blocks, taken, strict=True)}
+
+
+def network_option(parser: argparse.ArgumentParser) -> None:
+    """Features by the network that new collections take, instead of the figures' own."""
+    said = f"describe pictures by {' in '.join(NETWORK)}, as new collections do"
+    parser.add_argument("--served-network", action="store_true", help=said)
 
 
 class Some(Sequence[Any]):

@@ -39,7 +39,7 @@ import snowballstemmer
 from numpy.typing import NDArray
 
 import likewise
-from experiments.photo_features import photo_features
+from experiments.photo_features import network_option, photo_features
 from experiments.report import Report, run
 from experiments.sets import load_corel5k, load_flickr8k
 from likewise.collection import Collection
@@ -337,6 +337,7 @@ def main(report: Report) -> None:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    network_option(parser)
     parser.add_argument("--data", choices=["corel5k", "flickr8k"], help="one set only")
     parser.add_argument("--part", choices=["first", "growing"], help="without captions, or with")
 
