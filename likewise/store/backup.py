@@ -48,15 +48,10 @@ class Copied:
 def backup(
     folder: str | os.PathLike[str], target: str | os.PathLike[str], *, link: bool = False
 ) -> Copied:
-    """Copy a data folder to a new folder, checked; a writer may go on meanwhile.
+    """Copy a data folder to a new or empty folder, checked; a writer may go on meanwhile.
 
-    Parameters
-    ----------
-    target
-        A folder that does not exist yet, or an empty one.
-    link
-        Use hard links for files where the disk is the same: at once and without room, but
-        no help against a broken disk.
+    With ``link`` files of the same disk are hard links: at once and without room, but no help
+    against a broken disk.
     """
     source, goal = Path(folder), Path(target)
     with plain_errors(goal), _aside(goal) as aside:

@@ -93,16 +93,10 @@ class Generations:
         line: str = "main",
         settings: Mapping[str, Any] | None = None,
     ) -> Generation:
-        """Make a built folder the newest generation of its line.
+        """Make a folder of :meth:`build` the newest generation of its line.
 
-        Parameters
-        ----------
-        aside
-            The folder from :meth:`build`, with every file of the index.
-        space
-            Fingerprint of the space its codes came from.
-        segment
-            The newest segment it covers (:meth:`Segments.last` when its reading began).
+        ``space`` is the fingerprint of the space its codes came from, ``segment`` the newest that
+        it covers (:meth:`Segments.last` when its reading began).
         """
         with plain_errors(self._catalogue.folder):
             files, manifest = _write_manifest(aside, space, kind)

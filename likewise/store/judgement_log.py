@@ -34,19 +34,9 @@ class Record:
 class Said(NamedTuple):
     """What a label, or an ordering of a target search, says; all about one query has one name.
 
-    Attributes
-    ----------
-    record
-        Its number in the log.
-    line, name
-        What was searched, and the query: ``item:12``, ``item:12@0.1,0.1,0.6,0.6`` (a part),
-        ``upload:`` and its hash, ``text:`` and its words, ``session:3`` for a target search.
-    query
-        The item that was the query, where one was.
-    items
-        Ids of what was judged.
-    undo
-        Whether something about this query was taken back or brought back: nothing else is said.
+    The ``name`` is ``item:12``, ``item:12@0.1,0.1,0.6,0.6`` (a part), ``upload:`` and its hash,
+    ``text:`` and its words, or ``session:3`` for a target search.  With ``undo`` nothing is said,
+    but something about this query was taken back or brought back.
     """
 
     record: int
@@ -83,13 +73,8 @@ class JudgementLog:
     ) -> list[int]:
         """Write judgements, all or none; gives their numbers.
 
-        Parameters
-        ----------
-        judgements
-            Items and item queries are named by path.  A time of 0 means now.
-        keys
-            One idempotency key (or None) each: a key that was used before writes nothing
-            and gives the first record's number, so a request may be sent twice.
+        Items are named by path; a time of 0 means now.  A key that was used before writes nothing
+        and gives the first record's number, so a request may be sent twice.
         """
         given: Sequence[str | None] = [None] * len(judgements) if keys is None else keys
         if len(given) != len(judgements):

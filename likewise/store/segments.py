@@ -80,17 +80,8 @@ class Segments:
         """Add vectors of contents, one row each in every block; gives the segment's id.
 
         The file is on the disk before the transaction that names it can commit.  A content
-        that has a vector in a block already gets the new one.
-
-        Parameters
-        ----------
-        contents
-            Ids of contents, each once.
-        blocks
-            Matrix by name of the block, rows in the order of ``contents``.
-        dtype
-            ``float32``, ``float16`` (half the room, about three digits) or ``uint8`` (whole
-            numbers up to 255); one for all blocks, or by name (float32 where not named).
+        that has a vector in a block already gets the new one.  ``dtype``, for all blocks or by
+        name, is ``float32``, ``float16`` (about three digits) or ``uint8`` (whole numbers).
         """
         ids = np.asarray(contents, dtype=np.int64)
         if len(ids) == 0 or not blocks:
@@ -311,10 +302,7 @@ class Segments:
     def left_out(self, more: int = 0) -> str:
         """One sentence on pictures that cannot be found until they are described anew, or none.
 
-        Parameters
-        ----------
-        more
-            Pictures of segments that were found damaged, but not set aside yet.
+        ``more`` are those of segments that were found damaged, but not set aside yet.
         """
         count = more + self._catalogue.number(
             "SELECT COUNT(*) FROM set_aside AS s CROSS JOIN items ON items.content = "
@@ -379,15 +367,6 @@ class Segments:
                 # are left are the same, so the newest state may answer.
                 lost = error
         raise _missing(lost, segments.values())
-
-    def batches(
-        self, block: str, size: int = 16_384
-    ) -> Iterator[tuple[IdArray, NDArray[np.float32]]]:
-        """All vectors of a block in order of content id: (contents, matrix) a batch."""
-        ids = self.contents(block)
-        for start in range(0, len(ids), size):
-            part = ids[start : start + size]
-            yield part, self.read(block, part)
 
     def all(self, known: Mapping[str, Segment] | None = None) -> list[Segment]:
         """Every segment that the catalogue names, in order; those known by file are not read."""
