@@ -94,14 +94,8 @@ class Contents:
 
     def undescribed(self, sha256: Sequence[bytes]) -> dict[bytes, int]:
         """Those of these contents that wait for their vectors, by SHA-256."""
-        marks = ",".join("?" * len(sha256))
-        return dict(
-            self._catalogue.rows(
-                "SELECT sha256, id FROM contents "
-                f"WHERE segment IS NULL AND problem = '' AND sha256 IN ({marks})",
-                sha256,
-            )
-        )
+        sql = "SELECT sha256, id FROM contents WHERE segment IS NULL AND problem = '' AND sha256 IN"
+        return dict(self._catalogue.by_key(sql, sha256))
 
     def waiting_bytes(self) -> int:
         """Bytes of the files that wait."""
@@ -148,12 +142,8 @@ class Contents:
 
     def sha256(self, contents: Iterable[int]) -> dict[int, str]:
         """SHA-256 in hex by content id."""
-        return dict(
-            self._catalogue.rows(
-                f"SELECT id, lower(hex(sha256)) FROM contents WHERE id {AMONG}",
-                (id_list(contents),),
-            )
-        )
+        sql = f"SELECT id, lower(hex(sha256)) FROM contents WHERE id {AMONG}"
+        return dict(self._catalogue.rows(sql, (id_list(contents),)))
 
 
 def _still_known(

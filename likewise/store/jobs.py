@@ -132,4 +132,4 @@ class Jobs:
             f"mark, created, started, updated FROM jobs {rest}",
             (value,),
         )
-        return [Job(*r[:9], json.loads(r[9]), json.loads(r[10]), *r[11:]) for r in rows]
+        return [Job(*(*r[:9], json.loads(r[9]), json.loads(r[10]), *r[11:])) for r in rows]

@@ -187,7 +187,7 @@ def _next(db: Any) -> int:
 
 
 def _model(row: tuple[Any, ...]) -> Model:
-    return Model(*row[:5], json.loads(row[5]), row[6])
+    return Model(*(*row[:5], json.loads(row[5]), row[6]))
 
 
 def _card_text(name: str, space: str, card: Mapping[str, Any]) -> bytes:

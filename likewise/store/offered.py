@@ -52,7 +52,7 @@ class Offered:
             "SELECT id, line, query, taught, taken, likeness FROM offered WHERE id > ? ORDER BY id",
             (after,),
         )
-        return [Answered(*r[:4], None if r[4] is None else bool(r[4]), r[5]) for r in rows]
+        return [Answered(*(*r[:4], None if r[4] is None else bool(r[4]), r[5])) for r in rows]
 
 
 def _item(name: str) -> int | None:

@@ -53,6 +53,11 @@ from likewise.types import BadInput, Damaged, DataProblem, IdArray, NotFound
 
 FOLDER = "segments"
 _CHANGES = "segments.changes"
+_COVERED = (
+    "SELECT COALESCE((SELECT segment FROM generations WHERE line = 'main' "
+    "ORDER BY number DESC LIMIT 1), 0)"
+)
+"""The newest segment that the index covers: items up to it are shown as indexed."""
 _TRIES = 5
 _Made = TypeVar("_Made")
 
@@ -95,10 +100,8 @@ class Segments:
             for name, x in blocks.items()
         }
         with self._catalogue.transaction() as db:
-            segment = int(
-                db.execute(
-                    "SELECT COALESCE(MAX(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'segments'"
-                ).fetchone()[0]
+            segment = self._catalogue.number(
+                "SELECT COALESCE(MAX(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'segments'"
             )
             shapes = {name: (x.dtype.name, x.shape[1]) for name, x in matrices.items()}
             self._insert(segment, ids, shapes, lambda name: [matrices[name]])
@@ -212,7 +215,7 @@ class Segments:
         try:
             while True:
                 with self._catalogue.transaction() as db:
-                    runs = small_runs(self.all(), _covered(db))
+                    runs = small_runs(self.all(), self._catalogue.number(_COVERED))
                     run = next((run for run in runs if len(run) >= ENOUGH), None)
                     if run is None:
                         break
@@ -347,8 +350,8 @@ class Segments:
 
     def missing(self, block: str) -> IdArray:
         """Readable contents without a vector in a block: what new features still have to do."""
-        rows = self._catalogue.rows("SELECT id FROM contents WHERE problem = '' ORDER BY id")
-        return np.setdiff1d(np.array([r[0] for r in rows], dtype=np.int64), self.contents(block))
+        every = self._catalogue.column("SELECT id FROM contents WHERE problem = ''")
+        return np.setdiff1d(np.array(every, dtype=np.int64), self.contents(block))
 
     def read(self, block: str, contents: Any) -> NDArray[np.float32]:
         """Vectors of contents in a block as float32, rows in the order given.
@@ -460,11 +463,3 @@ def _damaged(segment: Segment, flaw: str) -> Damaged:
         "backup.",
         segment.contents.tolist(),
     )
-
-
-def _covered(db: sqlite3.Connection) -> int:
-    """The newest segment that the index covers: items up to it are shown as indexed."""
-    row = db.execute(
-        "SELECT segment FROM generations WHERE line = 'main' ORDER BY number DESC LIMIT 1"
-    ).fetchone()
-    return int(row[0]) if row else 0
