@@ -27,28 +27,9 @@ from numpy.typing import NDArray
 
 from likewise.files import remove_file, sweep, write_file
 from likewise.open_files import TOO_MANY, too_many
+from likewise.store import segment_file, segment_map
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.store.segment_file import (
-    as_bytes,
-    as_kept,
-    bytes_of,
-    check_file,
-    lay_out,
-    read_rows,
-    summed,
-    sums_of,
-)
-from likewise.store.segment_map import (
-    EMPTY,
-    ENOUGH,
-    Map,
-    Segment,
-    locate,
-    maps_of,
-    newest,
-    segment_of,
-    small_runs,
-)
+from likewise.store.segment_map import Map, Segment, maps_of, newest
 from likewise.types import BadInput, Damaged, DataProblem, IdArray, NotFound
 
 FOLDER = "segments"
@@ -96,7 +77,9 @@ class Segments:
         dims = self._dims()
         kinds = dict.fromkeys(blocks, dtype) if isinstance(dtype, str) else dtype
         matrices = {
-            name: as_kept(name, x, len(ids), dims.get(name), kinds.get(name, "float32"))
+            name: segment_file.as_kept(
+                name, x, len(ids), dims.get(name), kinds.get(name, "float32")
+            )
             for name, x in blocks.items()
         }
         with self._catalogue.transaction() as db:
@@ -129,16 +112,18 @@ class Segments:
     ) -> None:
         """Write the file, then the row that names it: never the other way round."""
         file = f"{segment:08d}-{secrets.token_hex(4)}.seg"
-        places = lay_out(len(ids), kinds)
+        places = segment_file.lay_out(len(ids), kinds)
         sums: list[int] = []
         self._catalogue.on_rollback(lambda: remove_file(self.folder / file))
-        sha256, size = write_file(self.folder / file, summed(bytes_of(ids, places, rows), sums))
+        sha256, size = write_file(
+            self.folder / file, segment_file.summed(segment_file.bytes_of(ids, places, rows), sums)
+        )
         layout = json.dumps({name: [p.dtype, p.dim, p.offset] for name, p in places.items()})
         self._catalogue.write(
             "INSERT INTO segments (id, file, sha256, size, layout, contents, made, sums) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (segment, file, sha256, size, layout, ids.astype("<i8").tobytes(), time.time(),
-             as_bytes(sums)),
+             segment_file.as_bytes(sums)),
         )  # fmt: skip
 
     def _delete(self, db: sqlite3.Connection, segment: Segment) -> None:
@@ -215,8 +200,8 @@ class Segments:
         try:
             while True:
                 with self._catalogue.transaction() as db:
-                    runs = small_runs(self.all(), self._catalogue.number(_COVERED))
-                    run = next((run for run in runs if len(run) >= ENOUGH), None)
+                    runs = segment_map.small_runs(self.all(), self._catalogue.number(_COVERED))
+                    run = next((run for run in runs if len(run) >= segment_map.ENOUGH), None)
                     if run is None:
                         break
                     self._join(db, run)
@@ -323,7 +308,9 @@ class Segments:
         """What is wrong with a segment's file, every byte compared; empty where nothing is."""
         path = self.folder / segment.file
         try:
-            check_file(path, segment.size, segment.sums or sums_of(path, segment.sha256))
+            segment_file.check_file(
+                path, segment.size, segment.sums or segment_file.sums_of(path, segment.sha256)
+            )
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.EIO):
                 return "is missing" if error.errno == errno.ENOENT else "cannot be read"
@@ -346,7 +333,7 @@ class Segments:
     def contents(self, block: str) -> IdArray:
         """Contents that have a vector in a block, in order of id."""
         found = self._current()[1].get(block)
-        return EMPTY if found is None else found.contents.copy()
+        return segment_map.EMPTY if found is None else found.contents.copy()
 
     def missing(self, block: str) -> IdArray:
         """Readable contents without a vector in a block: what new features still have to do."""
@@ -362,7 +349,7 @@ class Segments:
         wanted = np.asarray(contents, dtype=np.int64)
         for attempt in range(_TRIES):
             segments, maps = self._current(afresh=bool(attempt))
-            at = locate(maps.get(block), wanted, block)
+            at = segment_map.locate(maps.get(block), wanted, block)
             try:
                 return self._gather(segments, maps[block], block, at)
             except FileNotFoundError as error:
@@ -378,7 +365,7 @@ class Segments:
         with self._catalogue.reading() as db:
             named = db.execute("SELECT id, file FROM segments ORDER BY id").fetchall()
             return [
-                known.get(file) or segment_of(db.execute(sql, (number,)).fetchone())
+                known.get(file) or segment_map.segment_of(db.execute(sql, (number,)).fetchone())
                 for number, file in named
             ]
 
@@ -426,12 +413,14 @@ class Segments:
     def _rows(self, segment: Segment, block: str, rows: IdArray) -> NDArray[Any]:
         path, place = self.folder / segment.file, segment.blocks[block]
         with _flaws_named(segment):
-            return read_rows(path, place, rows, segment.size, self._sums_of(segment))
+            return segment_file.read_rows(path, place, rows, segment.size, self._sums_of(segment))
 
     def _sums_of(self, segment: Segment) -> bytes:
         sums = segment.sums or self._sums.get(segment.file)
         if not sums:
-            sums = self._sums[segment.file] = sums_of(self.folder / segment.file, segment.sha256)
+            sums = self._sums[segment.file] = segment_file.sums_of(
+                self.folder / segment.file, segment.sha256
+            )
         return sums
 
 
