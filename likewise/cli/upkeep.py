@@ -159,9 +159,9 @@ def doctor(where: common.Where = None, data: common.Data = None) -> common.Said:
     Example: likewise doctor
     """
     confined = "confined" if confine.is_possible() else "not confined: this needs Linux's seccomp"
-    facts = [*kept.doctor(_data(where, data)), kept.Fact("children", confined, True)]
+    facts = [*kept.doctor(_data(where, data)), kept.Fact("children", confined)]
     facts += [
-        kept.Fact("method", sentence, False, "Update or uninstall that package.")
+        kept.Fact("method", sentence, "Update or uninstall that package.")
         for sentence in METHODS.problems
     ]
     rows = [["ok" if f.well else "look", f.name, f.value, f.advice] for f in facts]

@@ -38,20 +38,9 @@ ADDRESSES = 1024
 class Access:
     """What the gate checks requests against.
 
-    Parameters
-    ----------
-    secret
-        Signs the cookies.
-    port
-        Where the server listens; part of the cookie's name, because cookies know no ports.
-    hosts
-        Host names that requests may ask for, without a port.
-    password
-        Demanded of those who come without the token; empty where only the token counts.
-    renew
-        Makes another secret and keeps it.
-    token
-        Printed by the server, valid while it runs.
+    The ``secret`` signs cookies, and ``renew`` makes another and keeps it; the ``token`` is
+    printed, and the ``password`` (where there is one) asked of those who come without it.  The
+    ``hosts`` that requests may ask for have no port.
     """
 
     secret: bytes

@@ -46,18 +46,10 @@ def make_app(
     started: Callable[[Served], None] | None = None,
     warm: bool = False,
 ) -> Gate:
-    """The whole server for one collection, as an ASGI application.
+    """The whole server for one collection (the caller closes it), as an ASGI application.
 
-    Parameters
-    ----------
-    collection
-        Opened for writing; the caller closes it.
-    access
-        Who may come in.
-    started
-        Called once the server is up, for instance to begin indexing.
-    warm
-        Whether to make the first search wait less by searching once in the background.
+    ``started`` is called once it is up, for instance to begin indexing; ``warm``: search once in
+    the background, so that the first person waits less.
     """
     served = Served(collection)
 

@@ -28,13 +28,7 @@ Answer = TypeVar("Answer")
 
 
 class Served:
-    """A collection being served.
-
-    Attributes
-    ----------
-    id
-        Another one at every start, so that an open page notices a restart.
-    """
+    """A collection being served; its ``id`` is new at every start, so that open pages notice."""
 
     def __init__(self, opened: Collection) -> None:
         collection = self.collection = Watched.of(opened)

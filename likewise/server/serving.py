@@ -47,25 +47,11 @@ def serve(
     payload: Mapping[str, Any] | None = None,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve a collection until Ctrl-C or a signal to end.
+    """Serve a collection, opened for writing, until Ctrl-C or a signal to end.
 
-    Parameters
-    ----------
-    collection
-        Opened for writing.
-    host
-        Address to listen at; other machines can reach only addresses that are not loopback,
-        and those demand a password.
-    port
-        Where to listen; the usual port or any free one where not given.
-    password
-        What other machines' people sign in with.
-    allow
-        Further names under which the server may be asked for, behind a proxy for instance.
-    job, payload
-        Kind of a job to begin with (``index``, ``demo``), and what it is to know.
-    ready
-        Called with the address to open, token included, once the page answers.
+    Other machines reach only a ``host`` that is not loopback, which demands a password; ``allow``
+    names under which a proxy asks.  ``job`` is a kind of job to begin with, ``payload`` what it is
+    to know.  ``ready`` is called with the address, token included, once the page answers.
     """
     check_exposure(host, password)
     listening = _bind(host, port)

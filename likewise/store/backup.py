@@ -18,15 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from likewise.files import (
-    TEMPORARY,
-    make_folder,
-    plain_errors,
-    remove_file,
-    sync_file,
-    sync_folder,
-    write_file,
-)
+from likewise import files
+from likewise.files import make_folder, plain_errors, remove_file, sync_folder
 from likewise.store import catalogue as _catalogue
 from likewise.store.catalogue import Catalogue
 from likewise.store.verify import Finding, named_files, verify
@@ -48,15 +41,10 @@ class Copied:
 def backup(
     folder: str | os.PathLike[str], target: str | os.PathLike[str], *, link: bool = False
 ) -> Copied:
-    """Copy a data folder to a new folder, checked; a writer may go on meanwhile.
+    """Copy a data folder to a new or empty folder, checked; a writer may go on meanwhile.
 
-    Parameters
-    ----------
-    target
-        A folder that does not exist yet, or an empty one.
-    link
-        Use hard links for files where the disk is the same: at once and without room, but
-        no help against a broken disk.
+    With ``link`` files of the same disk are hard links: at once and without room, but no help
+    against a broken disk.
     """
     source, goal = Path(folder), Path(target)
     with plain_errors(goal), _aside(goal) as aside:
@@ -72,7 +60,7 @@ def backup(
             raise Busy(f"Files of {source} change too fast to be backed up; try again later.")
         note = {"made": time.time(), "source": str(source.absolute()), "format": 1}
         text = json.dumps(note, indent=1).encode("utf-8", "replace")
-        write_file(aside / NOTE, [text])
+        files.write_file(aside / NOTE, [text])
         _must_be_sound(aside, "The backup would be damaged, because the data folder is")
     return Copied(goal, *copied)
 
@@ -104,28 +92,22 @@ def _copy_state(source: Path, aside: Path, *, link: bool) -> tuple[int, int]:
             db.backup(target)
         target.execute("PRAGMA journal_mode = WAL")
         target.execute("DELETE FROM generations")  # a cache, and not copied
-        files = named_files(target)
+        named = named_files(target)
     finally:
         target.close()
         reader.close()
     _sync(copy)
-    for named in files:
-        path = aside / named.path
+    for one in named:
+        path = aside / one.path
         if not path.exists():
             make_folder(path.parent)
-            _copy(source / named.path, path, link=link)
-    _drop_others(aside, {named.path for named in files})
-    paths = [copy, *(aside / named.path for named in files)]
+            _copy(source / one.path, path, link=link)
+    paths = [copy, *(aside / one.path for one in named)]
+    for path in {*aside.glob("*/*")}.difference(paths):
+        remove_file(path)  # an earlier try copied it, and the final state does not name it
     for inner in {path.parent for path in paths}:
         sync_folder(inner)
     return len(paths), sum(path.stat().st_size for path in paths)
-
-
-def _drop_others(aside: Path, named: set[str]) -> None:
-    """Remove what an earlier try copied and the final state does not name."""
-    for path in aside.glob("*/*"):
-        if path.relative_to(aside).as_posix() not in named:
-            remove_file(path)
 
 
 def _must_be_purged(source: Path, lost: Path) -> None:
@@ -158,7 +140,7 @@ def _copy(source: Path, target: Path, *, link: bool) -> None:
 
 def _sync(path: Path) -> None:
     with open(path, "rb+") as file:
-        sync_file(file.fileno())
+        files.sync_file(file.fileno())
 
 
 @contextlib.contextmanager
@@ -167,7 +149,7 @@ def _aside(goal: Path) -> Iterator[Path]:
     if goal.exists() and (not goal.is_dir() or any(goal.iterdir())):
         raise BadInput(f"{goal} is there already and not empty; choose another folder.")
     make_folder(goal.absolute().parent)
-    aside = goal.absolute().parent / (TEMPORARY + secrets.token_hex(8))
+    aside = goal.absolute().parent / (files.TEMPORARY + secrets.token_hex(8))
     aside.mkdir(mode=0o700)
     try:
         yield aside

@@ -27,7 +27,7 @@ from likewise.types import BadInput, DataProblem, IdArray, NotFound
 T = TypeVar("T")
 NAME = "catalogue.sqlite"
 _WAIT_MS = 10_000
-
+_CHUNK = 20_000
 
 _forks = 0
 
@@ -236,13 +236,26 @@ class Catalogue:
             number, frame = db.execute("SELECT number, frame FROM changes").fetchone()
             if not since <= number <= since + migrations.KEPT or (framed and frame > since):
                 return None
-            rows = db.execute("SELECT DISTINCT item FROM touched WHERE number > ?", (since,))
-            return np.array(sorted(row[0] for row in rows), dtype=np.int64)
+            items = self.column("SELECT DISTINCT item FROM touched WHERE number > ?", (since,))
+            return np.array(sorted(items), dtype=np.int64)
 
     def rows(self, sql: str, given: Sequence[Any] = ()) -> list[Any]:
         """Every row that a statement gives."""
         with self.reading() as db:
             return db.execute(sql, given).fetchall()
+
+    def column(self, sql: str, given: Sequence[Any] = ()) -> list[Any]:
+        """The first value of every row that a statement gives."""
+        return [row[0] for row in self.rows(sql, given)]
+
+    def by_key(self, sql: str, keys: Sequence[Any]) -> list[Any]:
+        """Rows of a statement that ends in ``IN``, for any number of keys."""
+        found: list[Any] = []
+        with self.reading():
+            for start in range(0, len(keys), _CHUNK):
+                part = keys[start : start + _CHUNK]
+                found += self.rows(f"{sql} ({','.join('?' * len(part))})", part)
+        return found
 
     def row(self, sql: str, given: Sequence[Any] = ()) -> Any:
         """The first row that a statement gives; None for none."""
@@ -253,6 +266,13 @@ class Catalogue:
         """Change rows; gives how many."""
         with self.transaction() as db:
             return db.execute(sql, given).rowcount
+
+    def insert(self, sql: str, given: Sequence[Any]) -> int:
+        """Add a row; gives its number."""
+        with self.transaction() as db:
+            number = db.execute(sql, given).lastrowid
+        assert number is not None
+        return number
 
     def number(self, sql: str) -> int:
         """The number that a statement gives."""
@@ -289,10 +309,7 @@ class Catalogue:
     def scrub(self, *, rewrite: bool) -> bool:
         """Merge the full text and empty the log, or ``rewrite`` the file: no deleted byte stays.
 
-        Returns
-        -------
-        bool
-            False when a reader still needs the old state; call again later.
+        False when a reader still needs the old state; call again later.
         """
         db = self._the_writer()
         with self._write_lock, plain_errors(self.folder):

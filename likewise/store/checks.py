@@ -30,13 +30,7 @@ _lock = threading.Lock()
 
 
 class Check:
-    """A comparison that may still be going on.
-
-    Attributes
-    ----------
-    reason
-        Why the index must not be served, as a sentence; empty where nothing was found so far.
-    """
+    """A comparison that may still be going on; ``reason`` says why not to serve the index."""
 
     def __init__(self) -> None:
         self.reason = ""

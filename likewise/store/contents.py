@@ -29,20 +29,9 @@ class Pending(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one content: a problem with its reason, or the facts of a picture.
+    """What became of one content: a problem (one sentence), or the facts of a picture.
 
-    Parameters
-    ----------
-    content
-        Its id, from :class:`Pending`.
-    problem
-        One sentence that says why it cannot be read; empty where it can.
-    taken
-        ISO date and time, as far as known (``2020-05-01T12:30:00``).
-    metadata
-        What else the picture carries, as JSON values.
-    thumbnails
-        Encoded small picture by its size name, for the cache.
+    ``taken`` is an ISO date and time as far as known; thumbnails are by the name of their size.
     """
 
     content: int
@@ -105,14 +94,8 @@ class Contents:
 
     def undescribed(self, sha256: Sequence[bytes]) -> dict[bytes, int]:
         """Those of these contents that wait for their vectors, by SHA-256."""
-        marks = ",".join("?" * len(sha256))
-        return dict(
-            self._catalogue.rows(
-                "SELECT sha256, id FROM contents "
-                f"WHERE segment IS NULL AND problem = '' AND sha256 IN ({marks})",
-                sha256,
-            )
-        )
+        sql = "SELECT sha256, id FROM contents WHERE segment IS NULL AND problem = '' AND sha256 IN"
+        return dict(self._catalogue.by_key(sql, sha256))
 
     def waiting_bytes(self) -> int:
         """Bytes of the files that wait."""
@@ -125,23 +108,10 @@ class Contents:
         *,
         dtype: str | Mapping[str, str] = "float32",
     ) -> int | None:
-        """Record a batch in one transaction: facts, texts, thumbnails, vectors, problems.
+        """Record a batch in one transaction; gives the id of its segment, if there were vectors.
 
-        Parameters
-        ----------
-        results
-            One a content.
-        blocks
-            Matrix by block name, one row for each result *without a problem*, in order.
-            Without blocks the contents are decoded but wait for vectors.
-            Contents that were forgotten meanwhile are left out.
-        dtype
-            How vectors are kept, see :meth:`Segments.append`.
-
-        Returns
-        -------
-        int or None
-            Id of the new segment, if there were vectors.
+        ``blocks`` have one row for each result *without a problem*, in order; without them the
+        contents are decoded but wait for vectors.  What was forgotten meanwhile is left out.
         """
         every = [result.content for result in results]
         if len(set(every)) != len(every):
@@ -161,33 +131,19 @@ class Contents:
                 format = ?, taken = ?, camera = ?, metadata = ? WHERE id = ?""",
                 (_row(result) for result in results),
             )
-            self._texts.of_contents(
-                (row for result in results for row in _texts(result)),
-                every,
-            )
-            holders = db.execute(
-                f"SELECT id, content FROM items WHERE content {AMONG}", (id_list(every),)
-            ).fetchall()
-            self._words.refresh([item for item, _ in holders])
+            self._texts.of_contents((row for result in results for row in _texts(result)), every)
+            holders = f"SELECT id FROM items WHERE content {AMONG}"
+            self._words.refresh(self._catalogue.column(holders, (id_list(every),)))
         return segment
 
-    def retry(self, contents: Iterable[int] | None = None) -> int:
-        """Let contents with a problem be tried again (all of them by default)."""
-        where, given = ("", ()) if contents is None else (f"AND id {AMONG}", (id_list(contents),))
-        with self._catalogue.transaction() as db:
-            cursor = db.execute(
-                f"UPDATE contents SET problem = '' WHERE problem <> '' {where}", given
-            )
-            return cursor.rowcount
+    def retry(self) -> int:
+        """Let contents with a problem be tried again; gives how many."""
+        return self._catalogue.write("UPDATE contents SET problem = '' WHERE problem <> ''")
 
     def sha256(self, contents: Iterable[int]) -> dict[int, str]:
         """SHA-256 in hex by content id."""
-        return dict(
-            self._catalogue.rows(
-                f"SELECT id, lower(hex(sha256)) FROM contents WHERE id {AMONG}",
-                (id_list(contents),),
-            )
-        )
+        sql = f"SELECT id, lower(hex(sha256)) FROM contents WHERE id {AMONG}"
+        return dict(self._catalogue.rows(sql, (id_list(contents),)))
 
 
 def _still_known(

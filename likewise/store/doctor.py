@@ -24,8 +24,12 @@ class Fact:
 
     name: str
     value: str
-    well: bool
     advice: str = ""
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is to be done."""
+        return not self.advice
 
 
 def doctor(folder: str | os.PathLike[str]) -> list[Fact]:
@@ -53,11 +57,10 @@ def is_mended(version: tuple[int, ...]) -> bool:
 def _sqlite(version: tuple[int, ...]) -> Fact:
     text = ".".join(map(str, version))
     if is_mended(version):
-        return Fact("SQLite", text, True)
+        return Fact("SQLite", text)
     return Fact(
         "SQLite",
         text,
-        False,
         "This SQLite can lose committed pages when several connections write and checkpoint at "
         "once; likewise uses one connection for both, so do not open the catalogue for writing "
         "with other tools while likewise runs, or use a Python with SQLite 3.51.3 or newer.",
@@ -66,44 +69,39 @@ def _sqlite(version: tuple[int, ...]) -> Fact:
 
 def _room(ground: Path) -> Fact:
     free = shutil.disk_usage(ground).free
-    text = f"{free / (1 << 30):.1f} GiB free"
-    if free >= _LITTLE_ROOM:
-        return Fact("disk", text, True)
-    return Fact("disk", text, False, "Free some space before indexing.")
+    advice = "" if free >= _LITTLE_ROOM else "Free some space before indexing."
+    return Fact("disk", f"{free / (1 << 30):.1f} GiB free", advice)
 
 
 def _permission(ground: Path) -> Fact:
     if os.access(ground, os.W_OK | os.X_OK):
-        return Fact("permission", f"{ground} can be written", True)
+        return Fact("permission", f"{ground} can be written")
     return Fact(
         "permission",
         f"{ground} cannot be written",
-        False,
         "Change its permissions or choose another data folder; searching still works.",
     )
 
 
 def _open_files(limit: tuple[int, int] | None) -> Fact:
     if limit is None:
-        return Fact("open files", "as many as wanted", True)
+        return Fact("open files", "as many as wanted")
     soft, hard = limit
     text = f"{soft:,} at once" + (f", up to {hard:,} if asked for" if hard > soft else "")
-    if max(soft, hard) >= open_files.ENOUGH:
-        return Fact("open files", text, True)
-    return Fact(
-        "open files", text, False, "Allow more with «ulimit -n 4096» before starting likewise."
-    )
+    few = max(soft, hard) < open_files.ENOUGH
+    advice = "Allow more with «ulimit -n 4096» before starting likewise." if few else ""
+    return Fact("open files", text, advice)
 
 
 def _writer(folder: Path) -> Fact:
     if not (folder / catalogue.NAME).is_file():
-        return Fact("writer", "no catalogue yet", True)
+        return Fact("writer", "no catalogue yet")
     held = lock.WriterLock(folder)
     try:
         held.acquire()
     except Busy as error:
-        return Fact("writer", str(error), True)
+        return Fact("writer", str(error))
     except (OSError, DataProblem) as error:
-        return Fact("writer", f"the lock cannot be tried ({error})", True)
+        return Fact("writer", f"the lock cannot be tried ({error})")
     held.release()
-    return Fact("writer", "nobody is writing", True)
+    return Fact("writer", "nobody is writing")

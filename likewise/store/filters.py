@@ -59,7 +59,7 @@ class Columns:
             if wanted in self._known:
                 self._known.move_to_end(wanted)
                 return self._known[wanted]
-            ids = self._ids()[self._mask(wanted)]
+            ids = self._column("id")[self._mask(wanted)]
             for tags, keep in ((wanted.tags, True), (wanted.without_tags, False)):
                 for tag in tags:
                     ids = ids[np.isin(ids, self._tagged(tag), invert=not keep)]
@@ -72,9 +72,9 @@ class Columns:
 
     def restated(self, wanted: Filter, position: int) -> tuple[IdArray, IdArray]:
         """Items whose facts changed since, and those of them that a filter lets through."""
-        with self._catalogue.reading() as db:
-            sql = "SELECT DISTINCT item FROM restated WHERE id > ? ORDER BY item"
-            changed = np.array([row[0] for row in db.execute(sql, (position,))], dtype=np.int64)
+        sql = "SELECT DISTINCT item FROM restated WHERE id > ? ORDER BY item"
+        with self._catalogue.reading():
+            changed = np.array(self._catalogue.column(sql, (position,)), dtype=np.int64)
             if not len(changed):
                 return changed, changed
             return changed, np.intersect1d(changed, self.matching(wanted))
@@ -122,7 +122,7 @@ class Columns:
 
     def _tagged(self, tag: str) -> IdArray:
         sql = "SELECT item FROM item_texts WHERE kind = 'tag' AND text = ? COLLATE NOCASE"
-        return np.array([row[0] for row in self._catalogue.rows(sql, (tag,))], dtype=np.int64)
+        return np.array(self._catalogue.column(sql, (tag,)), dtype=np.int64)
 
     # -- columns -----------------------------------------------------------------
 
@@ -158,9 +158,6 @@ class Columns:
             both = np.concatenate([self._values[name][stay], new[name]])
             self._values[name] = both[order]
 
-    def _ids(self) -> IdArray:
-        return self._column("id")
-
     def _column(self, name: str) -> NDArray[Any]:
         for one in ("id", name):
             if one not in self._values:
@@ -190,10 +187,8 @@ class Columns:
 
 def conditions(wanted: Filter) -> list[Condition] | None:
     """A filter as conditions over facts; None for states, which only the catalogue knows."""
-    return None if wanted.states else _conditions(wanted)
-
-
-def _conditions(wanted: Filter) -> list[Condition]:
+    if wanted.states:
+        return None
     found: list[Condition] = []
     if wanted.folder is not None and wanted.folder not in ("", ".", b"", b"."):
         below = as_key(wanted.folder).rstrip(b"/") + b"/"

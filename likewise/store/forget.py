@@ -7,12 +7,11 @@ are append-only, and an index holds codes of everything.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from likewise.store.catalogue import AMONG, id_list
+from likewise.store.catalogue import AMONG, Catalogue, id_list
 from likewise.types import NotFound
 
 if TYPE_CHECKING:
@@ -27,15 +26,10 @@ SMALL = 64 << 20
 class Forgotten:
     """What went, and what a person should know stays.
 
-    Parameters
-    ----------
-    shared
-        Other items of the same bytes: copies that are present keep their vectors.
-    models
-        Models learned before; they hold no pictures, but were taught with them.
-    complete
-        False while a reader holds the old state (the next writer finishes the work), or while
-        unused corners of a large catalogue wait to be overwritten by the next build.
+    ``shared`` are other items of the same bytes: copies that are present keep their vectors.
+    ``models`` were learned before; they hold no pictures, but were taught with them.  It is not
+    ``complete`` while a reader holds the old state (the next writer finishes the work), or while
+    unused corners of a large catalogue wait to be overwritten by the next build.
     """
 
     items: tuple[int, ...]
@@ -52,11 +46,11 @@ def forget(store: Store, items: Iterable[int]) -> Forgotten:
     ids = tuple(sorted({int(item) for item in items}))
     listed = id_list(ids)
     with store.transaction() as db:
-        known = {r[0] for r in db.execute(f"SELECT id FROM items WHERE id {AMONG}", (listed,))}
-        lost = sorted(set(ids) - known)
+        known = store.catalogue.column(f"SELECT id FROM items WHERE id {AMONG}", (listed,))
+        lost = sorted(set(ids) - set(known))
         if lost:
             raise NotFound(f"There is no item {lost[0]} in this collection.")
-        contents, shared = _contents(db, listed)
+        contents, shared = _contents(store.catalogue, listed)
         keys = store.contents.sha256(contents)
         judgements = store.judgements.forget(ids)
         store.looks.forget(ids)
@@ -94,17 +88,12 @@ def finish(store: Store, *, rewrite: bool = False) -> bool:
     return True
 
 
-def _contents(db: sqlite3.Connection, listed: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    held = {
-        row[0]
-        for row in db.execute(
-            f"SELECT DISTINCT content FROM items WHERE id {AMONG} AND content IS NOT NULL",
-            (listed,),
-        )
-    }
-    others = db.execute(
+def _contents(catalogue: Catalogue, listed: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    sql = f"SELECT DISTINCT content FROM items WHERE id {AMONG} AND content IS NOT NULL"
+    held = catalogue.column(sql, (listed,))
+    others = catalogue.rows(
         f"SELECT id, content, removed IS NULL FROM items WHERE content {AMONG} AND NOT id {AMONG}",
         (id_list(held), listed),
-    ).fetchall()
+    )
     kept = {content for _, content, present in others if present}
-    return tuple(sorted(held - kept)), tuple(sorted(item for item, _, _ in others))
+    return tuple(sorted(set(held) - kept)), tuple(sorted(item for item, _, _ in others))

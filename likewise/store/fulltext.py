@@ -120,19 +120,7 @@ class Words:
         First come items that people or cameras described by the whole words, in the order of
         BM25; then those that carry them as automatic tags, the surest first.  Where there are
         none: words that only begin so; and where one word is enough, items that have one of them.
-
-        Parameters
-        ----------
-        text
-            What the person typed, see :func:`build_query`.
-        k
-            How many at most.
-        among
-            Only these item ids.
-        any_word
-            One of the words is enough; by default all must match.
-        automatic
-            Whether tags that the network gave count too.
+        ``any_word``: one of the words is enough.  ``automatic``: tags of the network count too.
         """
         k = check_k(k)
         whole, begun = build_query(text), build_query(text, prefix=True)

@@ -20,16 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from likewise.files import (
-    TEMPORARY,
-    make_folder,
-    plain_errors,
-    sha256_of,
-    sweep,
-    sync_file,
-    sync_folder,
-    write_file,
-)
+from likewise import files
+from likewise.files import TEMPORARY, plain_errors, sync_folder
 from likewise.store.catalogue import Catalogue
 from likewise.store.checks import MANIFEST, Check, check, remember
 from likewise.types import BadInput, IdArray
@@ -74,7 +66,7 @@ class Generations:
         What is not published inside the block is removed when it is left.
         """
         with plain_errors(self._catalogue.folder):
-            make_folder(self.folder)
+            files.make_folder(self.folder)
             aside = self.folder / (TEMPORARY + secrets.token_hex(8))
             aside.mkdir()
             try:
@@ -93,26 +85,20 @@ class Generations:
         line: str = "main",
         settings: Mapping[str, Any] | None = None,
     ) -> Generation:
-        """Make a built folder the newest generation of its line.
+        """Make a folder of :meth:`build` the newest generation of its line.
 
-        Parameters
-        ----------
-        aside
-            The folder from :meth:`build`, with every file of the index.
-        space
-            Fingerprint of the space its codes came from.
-        segment
-            The newest segment it covers (:meth:`Segments.last` when its reading began).
+        ``space`` is the fingerprint of the space its codes came from, ``segment`` the newest that
+        it covers (:meth:`Segments.last` when its reading began).
         """
         with plain_errors(self._catalogue.folder):
-            files, manifest = _write_manifest(aside, space, kind)
+            listed, manifest = _write_manifest(aside, space, kind)
             with self._catalogue.transaction() as db:
                 number = self._next()
                 target = self.folder / f"{number:06d}"
                 self._catalogue.on_rollback(lambda: shutil.rmtree(target, ignore_errors=True))
                 aside.rename(target)
                 sync_folder(self.folder)
-                remember(target, files)
+                remember(target, listed)
                 db.execute(
                     "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (number, line, kind, space, segment, items, manifest,
@@ -187,15 +173,13 @@ class Generations:
     def all(self) -> list[Generation]:
         """Every published generation, oldest first."""
         rows = self._catalogue.rows("SELECT * FROM generations ORDER BY number")
-        return [self._generation(list(row)) for row in rows]
-
-    def _generation(self, values: list[Any]) -> Generation:
-        values[7] = json.loads(values[7])
-        return Generation(*[*values, self.folder / f"{values[0]:06d}"])
+        return [
+            Generation(*(*r[:7], json.loads(r[7]), r[8], self.folder / f"{r[0]:06d}")) for r in rows
+        ]
 
     def sweep(self) -> list[str]:
         """Remove folders that were never published or were withdrawn."""
-        return sweep(self.folder, {generation.folder.name for generation in self.all()})
+        return files.sweep(self.folder, {generation.folder.name for generation in self.all()})
 
     def _withdraw(self, generation: Generation) -> None:
         with self._catalogue.transaction() as db:
@@ -216,17 +200,17 @@ class Generations:
 
 
 def _write_manifest(aside: Path, space: str, kind: str) -> tuple[dict[str, tuple[int, str]], str]:
-    files: dict[str, tuple[int, str]] = {}
+    listed: dict[str, tuple[int, str]] = {}
     for path in sorted(p for p in aside.rglob("*") if p.is_symlink() or not p.is_dir()):
         name = path.relative_to(aside).as_posix()
         if path.is_symlink() or name == MANIFEST:
             raise BadInput(f"An index generation is a folder of plain files; {name} is not one.")
         with open(path, "rb+") as file:
-            sync_file(file.fileno())
-        files[name] = (path.stat().st_size, sha256_of(path))
-    for folder in sorted({aside / Path(name).parent for name in files}):
+            files.sync_file(file.fileno())
+        listed[name] = (path.stat().st_size, files.sha256_of(path))
+    for folder in sorted({aside / Path(name).parent for name in listed}):
         sync_folder(folder)
-    if not files:
+    if not listed:
         raise BadInput("An index generation needs at least one file; let the index save itself.")
-    text = json.dumps({"format": 1, "space": space, "kind": kind, "files": files}, indent=1)
-    return files, write_file(aside / MANIFEST, [text.encode()])[0]
+    text = json.dumps({"format": 1, "space": space, "kind": kind, "files": listed}, indent=1)
+    return listed, files.write_file(aside / MANIFEST, [text.encode()])[0]

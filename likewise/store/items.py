@@ -12,19 +12,17 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from likewise.filters import AnyPath, Condition, Filter
 from likewise.store import filters
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.store.filters import Columns
 from likewise.store.fulltext import Words
 from likewise.store.paths import as_file, as_key, printable
 from likewise.types import BadInput, IdArray, NotFound
 
-_CHUNK = 20_000
 NO_FILE = -1
 """The time of an item that own vectors named and that no file belongs to: no scan misses it."""
 
@@ -100,24 +98,21 @@ _SEE = """INSERT INTO items (id, path, name, folder, content, size, mtime_ns, ad
         size = excluded.size, mtime_ns = excluded.mtime_ns, problem = '', removed = NULL"""
 
 
-class Items:
+class Items(filters.Columns):
     """The files of a collection, in bulk.  Paths are bytes; see :mod:`likewise.store.paths`."""
 
     def __init__(self, catalogue: Catalogue, words: Words) -> None:
-        self._catalogue, self._words = catalogue, words
-        self._columns = Columns(catalogue)
+        super().__init__(catalogue)
+        self._words = words
 
     # -- what ingest calls -------------------------------------------------------
 
     def compare(self, files: Iterable[Seen]) -> Comparison:
         """Sort the files of a scan into new, changed, returned and unchanged; list the missing."""
-        with self._catalogue.reading() as db:
-            known = {
-                path: (item, size, mtime, removed)
-                for item, path, size, mtime, removed in db.execute(
-                    "SELECT id, path, size, mtime_ns, removed IS NOT NULL FROM items"
-                )
-            }
+        rows = self._catalogue.rows(
+            "SELECT path, id, size, mtime_ns, removed IS NOT NULL FROM items"
+        )
+        known = {row[0]: row[1:] for row in rows}
         new, changed, returned, unchanged = [], [], [], 0
         for file in files:
             row = known.pop(file[0], None)
@@ -141,13 +136,9 @@ class Items:
         Children finish in any order; files that are numbered by the scan have the same ids
         however many children there are.
         """
-        with self._catalogue.reading() as db:
-            return 1 + int(
-                db.execute(
-                    "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence "
-                    "WHERE name IN ('items', 'contents')"
-                ).fetchone()[0]
-            )
+        return 1 + self._catalogue.number(
+            "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name IN ('items', 'contents')"
+        )
 
     def see(self, files: Sequence[Seen]) -> list[int]:
         """Add or refresh files, in one transaction; gives their ids in the order given.
@@ -176,18 +167,18 @@ class Items:
         with self._catalogue.transaction() as db:
             db.executemany(
                 "UPDATE items SET problem = ? WHERE id = ?",
-                ((_reason(reason), item) for item, reason in pairs),
+                ((reason or "The file could not be read.", item) for item, reason in pairs),
             )
 
     def remove(self, ids: Iterable[int]) -> None:
         """Mark items as removed: they leave search; judgements and vectors stay."""
-        listed = id_list(ids)
+        gone = [int(i) for i in ids]
         with self._catalogue.transaction() as db:
             db.execute(
                 f"UPDATE items SET removed = ? WHERE removed IS NULL AND id {AMONG}",
-                (time.time(), listed),
+                (time.time(), id_list(gone)),
             )
-            self._words.refresh(_ints(listed))
+            self._words.refresh(gone)
 
     def rename(self, pairs: Sequence[tuple[int, bytes]]) -> None:
         """Let items go on under new paths, with their ids and judgements."""
@@ -237,83 +228,54 @@ class Items:
     def many(self, ids: Iterable[int]) -> list[Item]:
         """Items by id, in the order given; unknown ids are passed over."""
         wanted = [int(i) for i in ids]
-        with self._catalogue.reading() as db:
-            rows = db.execute(_ITEM + f"WHERE i.id {AMONG}", (id_list(wanted),)).fetchall()
+        rows = self._catalogue.rows(_ITEM + f"WHERE i.id {AMONG}", (id_list(wanted),))
         found = {row[0]: Item(*row) for row in rows}
         return [found[i] for i in wanted if i in found]
 
     def ids(self, paths: Sequence[bytes]) -> dict[bytes, int]:
         """Ids by path; unknown paths are left out."""
-        found: dict[bytes, int] = {}
-        with self._catalogue.reading() as db:
-            for start in range(0, len(paths), _CHUNK):
-                part = paths[start : start + _CHUNK]
-                marks = ",".join("?" * len(part))
-                found.update(
-                    db.execute(f"SELECT path, id FROM items WHERE path IN ({marks})", part)
-                )
-        return found
+        return dict(self._catalogue.by_key("SELECT path, id FROM items WHERE path IN", paths))
 
     def paths(self, ids: Iterable[int]) -> dict[int, bytes]:
         """Paths by id; unknown ids are left out."""
-        with self._catalogue.reading() as db:
-            wanted = list(ids)
-            if len(wanted) <= 100:
-                marks = ",".join("?" * len(wanted))
-                sql = f"SELECT id, path FROM items WHERE id IN ({marks})"
-                return dict(db.execute(sql, [int(i) for i in wanted]))
-            sql = f"SELECT id, path FROM items WHERE id {AMONG}"
-            return dict(db.execute(sql, (id_list(wanted),)))
+        wanted = [int(i) for i in ids]
+        return dict(self._catalogue.by_key("SELECT id, path FROM items WHERE id IN", wanted))
 
     def present_paths(self) -> list[bytes]:
         """Paths of all items that a file belongs to and that can be read, in order."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                "SELECT path FROM items AS i LEFT JOIN contents AS c ON c.id = i.content "
-                "WHERE removed IS NULL AND i.problem = '' AND COALESCE(c.problem, '') = '' "
-                "AND mtime_ns <> ? ORDER BY path",
-                (NO_FILE,),
-            )
-            return [row[0] for row in rows]
+        return self._catalogue.column(
+            "SELECT path FROM items AS i LEFT JOIN contents AS c ON c.id = i.content "
+            "WHERE removed IS NULL AND i.problem = '' AND COALESCE(c.problem, '') = '' "
+            "AND mtime_ns <> ? ORDER BY path",
+            (NO_FILE,),
+        )
 
     def contents_of(self, paths: Sequence[bytes]) -> dict[bytes, int | None]:
         """The content of each item by path; unknown paths are left out."""
-        marks = ",".join("?" * len(paths))
-        sql = f"SELECT path, content FROM items WHERE path IN ({marks})"
-        with self._catalogue.reading() as db:
-            return dict(db.execute(sql, paths))
+        return dict(self._catalogue.by_key("SELECT path, content FROM items WHERE path IN", paths))
 
     def by_content(self, sha256: Sequence[bytes]) -> dict[bytes, list[int]]:
         """Items (removed ones too) that hold these contents: how a scan recognises a rename."""
         found: dict[bytes, list[int]] = {}
-        with self._catalogue.reading() as db:
-            for start in range(0, len(sha256), _CHUNK):
-                part = sha256[start : start + _CHUNK]
-                marks = ",".join("?" * len(part))
-                for key, item in db.execute(
-                    "SELECT c.sha256, i.id FROM contents AS c JOIN items AS i ON i.content = c.id "
-                    f"WHERE c.sha256 IN ({marks}) ORDER BY i.id",
-                    part,
-                ):
-                    found.setdefault(key, []).append(item)
+        rows = self._catalogue.by_key(
+            "SELECT i.id, c.sha256 FROM contents AS c JOIN items AS i ON i.content = c.id "
+            "WHERE c.sha256 IN",
+            sha256,
+        )
+        for item, key in sorted(rows):
+            found.setdefault(key, []).append(item)
         return found
 
     def contents(self, ids: Iterable[int] | None = None) -> dict[int, int]:
         """Content of each present item that has vectors: what search joins items and rows by."""
         where, given = ("", ()) if ids is None else (f"AND i.id {AMONG}", (id_list(ids),))
-        with self._catalogue.reading() as db:
-            return dict(
-                db.execute(
-                    "SELECT i.id, i.content FROM items AS i JOIN contents AS c ON c.id = i.content "
-                    "WHERE i.removed IS NULL AND i.problem = '' AND c.problem = '' "
-                    f"AND c.segment IS NOT NULL {where} ORDER BY i.id",
-                    given,
-                )
-            )
-
-    def matching(self, wanted: Filter) -> IdArray:
-        """Ids of the items that a filter lets through, in order."""
-        return self._columns.matching(wanted)
+        rows = self._catalogue.rows(
+            "SELECT i.id, i.content FROM items AS i JOIN contents AS c ON c.id = i.content "
+            "WHERE i.removed IS NULL AND i.problem = '' AND c.problem = '' "
+            f"AND c.segment IS NOT NULL {where} ORDER BY i.id",
+            given,
+        )
+        return dict(rows)
 
     def page(self, wanted: Filter, limit: int | None = None, after: int = 0) -> list[Item]:
         """Items that a filter lets through, by id, those after an id: no more is read."""
@@ -329,22 +291,13 @@ class Items:
         """A filter as conditions over facts that an engine may keep."""
         return filters.conditions(wanted)
 
-    def restated(self, wanted: Filter, position: int) -> tuple[IdArray, IdArray]:
-        """Items whose facts changed since, and those of them that a filter lets through."""
-        return self._columns.restated(wanted, position)
-
-    def counts(self) -> dict[str, int]:
-        """How many items are in each state."""
-        return self._columns.counts()
-
     def latest(self, limit: int) -> list[Item]:
         """Items whose pictures were read, those that came last first."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                _ITEM + "WHERE c.decoded AND i.removed IS NULL AND i.problem = '' "
-                "ORDER BY i.id DESC LIMIT ?",
-                (limit,),
-            ).fetchall()
+        rows = self._catalogue.rows(
+            _ITEM + "WHERE c.decoded AND i.removed IS NULL AND i.problem = '' "
+            "ORDER BY i.id DESC LIMIT ?",
+            (limit,),
+        )
         return [Item(*row) for row in rows]
 
     def problems(self, limit: int | None = None, after: int = 0) -> list[Item]:
@@ -361,13 +314,3 @@ def _digest(sha256: bytes) -> bytes:
     if len(sha256) != 32:
         raise BadInput("A content is named by the 32 bytes of its SHA-256.")
     return sha256
-
-
-def _reason(reason: str) -> str:
-    return reason or "The file could not be read."
-
-
-def _ints(listed: str) -> list[Any]:
-    import json
-
-    return list(json.loads(listed))

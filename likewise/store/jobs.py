@@ -60,14 +60,12 @@ class Jobs:
     def create(self, kind: str, payload: Mapping[str, Any] | None = None, *, total: int = 0) -> Job:
         """Queue a job."""
         now = time.time()
-        with self._catalogue.transaction() as db:
-            number = db.execute(
-                "INSERT INTO jobs (kind, state, total, payload, created, updated) "
-                "VALUES (?, 'queued', ?, ?, ?, ?)",
-                (kind, total, json.dumps(dict(payload or {})), now, now),
-            ).lastrowid
-            assert number is not None
-            return self.get(number)
+        number = self._catalogue.insert(
+            "INSERT INTO jobs (kind, state, total, payload, created, updated) "
+            "VALUES (?, 'queued', ?, ?, ?, ?)",
+            (kind, total, json.dumps(dict(payload or {})), now, now),
+        )
+        return self.get(number)
 
     def move(self, job: int, state: str, message: str | None = None) -> Job:
         """Bring a job into another state; moves that make no sense are refused."""
@@ -123,13 +121,10 @@ class Jobs:
         """The latest jobs, newest first."""
         return self._select("ORDER BY id DESC LIMIT ?", limit)
 
-    def interrupted(self) -> list[Job]:
+    def interrupted(self) -> None:
         """Pause the jobs that a dead writer left running; for the next writer, on opening."""
-        with self._catalogue.transaction():
-            return [
-                self.move(job.id, "paused", "Interrupted; start it again to go on.")
-                for job in self._select("WHERE state = ?", "running")
-            ]
+        for job in self._select("WHERE state = ?", "running"):
+            self.move(job.id, "paused", "Interrupted; start it again to go on.")
 
     def _select(self, rest: str, value: Any) -> list[Job]:
         rows = self._catalogue.rows(
@@ -137,10 +132,4 @@ class Jobs:
             f"mark, created, started, updated FROM jobs {rest}",
             (value,),
         )
-        return [_job(r) for r in rows]
-
-
-def _job(row: tuple[Any, ...]) -> Job:
-    values = list(row)
-    values[9:11] = json.loads(row[9]), json.loads(row[10])
-    return Job(*values)
+        return [Job(*(*r[:9], json.loads(r[9]), json.loads(r[10]), *r[11:])) for r in rows]

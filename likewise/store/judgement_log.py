@@ -7,7 +7,6 @@ points at it; so undoing an undo brings it back.
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,19 +33,9 @@ class Record:
 class Said(NamedTuple):
     """What a label, or an ordering of a target search, says; all about one query has one name.
 
-    Attributes
-    ----------
-    record
-        Its number in the log.
-    line, name
-        What was searched, and the query: ``item:12``, ``item:12@0.1,0.1,0.6,0.6`` (a part),
-        ``upload:`` and its hash, ``text:`` and its words, ``session:3`` for a target search.
-    query
-        The item that was the query, where one was.
-    items
-        Ids of what was judged.
-    undo
-        Whether something about this query was taken back or brought back: nothing else is said.
+    The ``name`` is ``item:12``, ``item:12@0.1,0.1,0.6,0.6`` (a part), ``upload:`` and its hash,
+    ``text:`` and its words, or ``session:3`` for a target search.  With ``undo`` nothing is said,
+    but something about this query was taken back or brought back.
     """
 
     record: int
@@ -83,20 +72,15 @@ class JudgementLog:
     ) -> list[int]:
         """Write judgements, all or none; gives their numbers.
 
-        Parameters
-        ----------
-        judgements
-            Items and item queries are named by path.  A time of 0 means now.
-        keys
-            One idempotency key (or None) each: a key that was used before writes nothing
-            and gives the first record's number, so a request may be sent twice.
+        Items are named by path; a time of 0 means now.  A key that was used before writes nothing
+        and gives the first record's number, so a request may be sent twice.
         """
         given: Sequence[str | None] = [None] * len(judgements) if keys is None else keys
         if len(given) != len(judgements):
             raise BadInput("Give one key for each judgement, or none at all.")
-        with self._catalogue.transaction() as db:
+        with self._catalogue.transaction():
             ids = self._resolve(judgements)
-            return [_add(db, j, key, ids) for j, key in zip(judgements, given)]
+            return [self._add(j, key, ids) for j, key in zip(judgements, given)]
 
     def _resolve(self, judgements: Sequence[Judgement]) -> dict[str, int]:
         names = {name for j in judgements for name in j.items}
@@ -115,26 +99,50 @@ class JudgementLog:
                 raise NotFound(f"The uploaded picture {sha256[:12]} is not kept; upload it again.")
         return {name: found[key] for name, key in keys.items()}
 
+    def _add(self, j: Judgement, key: str | None, ids: dict[str, int]) -> int:
+        _check(j)
+        items = [ids[name] for name in j.items]
+        known = self._catalogue.row("SELECT id, kind, value FROM judgements WHERE key = ?", (key,))
+        if known:
+            judged = "SELECT item FROM judged WHERE judgement = ? ORDER BY position"
+            stored = self._catalogue.column(judged, known[:1])
+            if (*known[1:], stored) != (j.kind, float(j.value), items):
+                raise BadInput(
+                    "This key was used for another judgement; choose a new key for a new one."
+                )
+            return int(known[0])
+        of_item, crop = j.query.kind == "item", json.dumps(j.query.crop) if j.query.crop else None
+        item, value = (ids[j.query.value], None) if of_item else (None, j.query.value)
+        number = self._catalogue.insert(
+            "INSERT INTO judgements (key, kind, query_kind, query_item, query_value, crop, value, "
+            "time, person, source, position, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                key, j.kind, j.query.kind, item, value, crop, float(j.value),
+                j.time or time.time(), j.person, j.source, j.position, j.line,
+            ),
+        )  # fmt: skip
+        with self._catalogue.transaction() as db:
+            rows = [(number, position, one) for position, one in enumerate(items)]
+            db.executemany("INSERT INTO judged VALUES (?, ?, ?)", rows)
+        return number
+
     def undo(
         self, record: int, *, person: str = "", source: str = "", key: str | None = None
     ) -> int:
         """Take a record back (or an undo of it, which brings it back); gives the undo's number."""
-        with self._catalogue.transaction() as db:
-            if key is not None:
-                earlier = db.execute(
-                    "SELECT id FROM judgements WHERE key = ? AND undoes = ?", (key, record)
-                ).fetchone()
-                if earlier:
-                    return int(earlier[0])
-            row = db.execute("SELECT kind FROM judgements WHERE id = ?", (record,)).fetchone()
-            if row is None:
+        with self._catalogue.transaction():
+            earlier = self._catalogue.row(
+                "SELECT id FROM judgements WHERE key = ? AND undoes = ?", (key, record)
+            )
+            if earlier:
+                return int(earlier[0])
+            if not self._catalogue.row("SELECT 1 FROM judgements WHERE id = ?", (record,)):
                 raise NotFound(f"There is no judgement {record} in the log.")
-            if record in _undone(db, [record]):
+            if record in self._undone([record]):
                 raise BadInput(
                     f"Judgement {record} was undone before; undo the undo to bring it back."
                 )
-            return _insert(
-                db,
+            return self._catalogue.insert(
                 "INSERT INTO judgements (key, kind, undoes, value, time, person, source) "
                 "VALUES (?, 'undo', ?, 0, ?, ?, ?)",
                 (key, record, time.time(), person, source),
@@ -153,8 +161,7 @@ class JudgementLog:
         """Records in the order they came, those that count (or all, with ``undone``)."""
         given = {"person": person, "source": source, "kind": kind}
         only = {name: value for name, value in given.items() if value is not None}
-        with self._catalogue.reading() as db:
-            gone = _undone(db)
+        gone = self._undone()
         newest = self.newest() if upto is None else upto
         while found := self._page(after, newest, only):
             after = found[-1].id
@@ -176,28 +183,28 @@ class JudgementLog:
 
     def chosen(self, query: QueryRef, item: int) -> float:
         """How often an item was chosen (clicked) for a query."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
+        with self._catalogue.reading():
+            rows = self._catalogue.rows(
                 "SELECT j.id, j.value, j.crop FROM judged AS d JOIN judgements AS j "
                 "ON j.id = d.judgement LEFT JOIN items AS i ON i.id = j.query_item "
                 "WHERE d.item = ? AND j.kind = 'click' AND j.query_kind = ? "
                 "AND COALESCE(i.path, CAST(j.query_value AS BLOB)) = ?",
                 (item, query.kind, query.value.encode("utf-8", "surrogateescape")),
-            ).fetchall()
-            gone = _undone(db, [row[0] for row in rows])
+            )
+            gone = self._undone([row[0] for row in rows])
         crop = json.dumps(query.crop) if query.crop else None
         return float(sum(row[1] for row in rows if row[0] not in gone and row[2] == crop))
 
     def clicked(self, text: str) -> list[int]:
         """Items that were chosen (clicked) for a text, each once."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
+        with self._catalogue.reading():
+            rows = self._catalogue.rows(
                 "SELECT j.id, d.item FROM judgements AS j INDEXED BY judgements_clicked "
                 "JOIN judged AS d ON d.judgement = j.id "
                 "WHERE j.kind = 'click' AND j.query_kind = 'text' AND j.query_value = ?",
                 (text,),
-            ).fetchall()
-            gone = _undone(db, [row[0] for row in rows])
+            )
+            gone = self._undone([row[0] for row in rows])
         return sorted({item for record, item in rows if record not in gone})
 
     def said(self, after: int = 0) -> list[Said]:
@@ -205,20 +212,19 @@ class JudgementLog:
 
         What was taken back is among it, followed by an entry with ``undo``.
         """
-        with self._catalogue.reading() as db:
+        with self._catalogue.reading():
             which = f"j.id > ? AND j.kind <> 'click' AND ({_TEACHES} OR j.kind = 'undo')"
-            rows = db.execute(_SAID.format(index="judgements_told", which=which), (after,))
-            found = [_said(list(group)) for _, group in groupby(rows, lambda row: row[0])]
-            return [one for one in (_resolved(db, one) for one in found) if one is not None]
+            found = map(self._resolved, self._said("judgements_told", which, (after,)))
+            return [one for one in found if one is not None]
 
     def said_with(self, record: int) -> list[Said]:
         """What counts of all that was said for the query of a record, in order."""
-        with self._catalogue.reading() as db:
-            about = db.execute(
+        with self._catalogue.reading():
+            about = self._catalogue.row(
                 "SELECT kind, source, query_item, query_value, query_kind, crop, line "
                 "FROM judgements WHERE id = ?",
                 (record,),
-            ).fetchone()
+            )
             if about[0] == "ordering":
                 index, which, given = "judgements_sessions", "j.source = ?", about[1:2]
                 which += " AND j.kind = 'ordering'"
@@ -226,39 +232,29 @@ class JudgementLog:
                 index, given = "judgements_taught", about[2:]
                 columns = ("query_item", "query_value", "query_kind", "crop", "line")
                 which = " AND ".join(f"j.{name} IS ?" for name in columns) + " AND j.kind = 'label'"
-            rows = db.execute(_SAID.format(index=index, which=which), given)
-            found = [_said(list(group)) for _, group in groupby(rows, lambda row: row[0])]
-            gone = _undone(db, [one.record for one in found])
+            found = self._said(index, which, given)
+            gone = self._undone([one.record for one in found])
         return [one for one in found if one.record not in gone]
 
     def texts(self, limit: int = 1000) -> list[str]:
         """Text queries that something was judged for, the latest first."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                "SELECT query_value, MAX(id) AS newest FROM judgements "
-                "WHERE query_kind = 'text' AND kind <> 'undo' GROUP BY query_value "
-                "ORDER BY newest DESC LIMIT ?",
-                (limit,),
-            )
-            return [str(row[0]) for row in rows]
+        return self._catalogue.column(
+            "SELECT query_value, MAX(id) AS newest FROM judgements "
+            "WHERE query_kind = 'text' AND kind <> 'undo' GROUP BY query_value "
+            "ORDER BY newest DESC LIMIT ?",
+            (limit,),
+        )
 
     def last(self) -> int:
         """Number of the latest record that counts and is no undo; 0 where there is none."""
-        before = self.newest() + 1
-        with self._catalogue.reading() as db:
-            while True:
-                rows = db.execute(
-                    "SELECT id FROM judgements WHERE id < ? AND kind <> 'undo' "
-                    "ORDER BY id DESC LIMIT 100",
-                    (before,),
-                ).fetchall()
-                gone = _undone(db, [row[0] for row in rows])
-                for (number,) in rows:
-                    if number not in gone:
-                        return int(number)
-                if not rows:
-                    return 0
-                before = rows[-1][0]
+        sql = "SELECT id FROM judgements WHERE id < ? AND kind <> 'undo' ORDER BY id DESC LIMIT 100"
+        with self._catalogue.reading():
+            before: int = self.newest() + 1
+            while numbers := self._catalogue.column(sql, (before,)):
+                before = numbers[-1]
+                if counting := set(numbers) - self._undone(numbers):
+                    return int(max(counting))
+        return 0
 
     def newest(self) -> int:
         """Number of the newest record, an undo included; 0 where there is none."""
@@ -270,9 +266,9 @@ class JudgementLog:
 
     def __len__(self) -> int:
         """How many judgements count."""
-        with self._catalogue.reading() as db:
-            rows = db.execute("SELECT id FROM judgements WHERE kind <> 'undo'").fetchall()
-            return len({row[0] for row in rows} - _undone(db))
+        with self._catalogue.reading():
+            said = self._catalogue.column("SELECT id FROM judgements WHERE kind <> 'undo'")
+            return len(set(said) - self._undone())
 
     def forget(self, items: Sequence[int]) -> int:
         """Remove what was judged about items for good; gives how many records went.
@@ -281,29 +277,60 @@ class JudgementLog:
         than two) is left; otherwise only the item leaves it.
         """
         listed = id_list(items)
+        column = self._catalogue.column
         with self._catalogue.transaction() as db:
-            touched = {
-                row[0]
-                for row in db.execute(f"SELECT judgement FROM judged WHERE item {AMONG}", (listed,))
-            }
+            touched = column(f"SELECT judgement FROM judged WHERE item {AMONG}", (listed,))
             db.execute(f"DELETE FROM judged WHERE item {AMONG}", (listed,))
-            doomed = {
-                row[0]
-                for row in db.execute(
-                    f"SELECT id FROM judgements WHERE query_item {AMONG}", (listed,)
-                )
-            }
-            doomed |= {
-                row[0]
-                for row in db.execute(
-                    "SELECT id FROM judgements AS j WHERE kind <> 'undo' AND "
-                    "(SELECT COUNT(*) FROM judged WHERE judgement = j.id) < "
-                    f"CASE kind WHEN 'ordering' THEN 2 ELSE 1 END AND id {AMONG}",
-                    (id_list(touched),),
-                )
-            }
-            _delete(db, doomed)
-        return len(doomed)
+            doomed = column(f"SELECT id FROM judgements WHERE query_item {AMONG}", (listed,))
+            doomed += column(
+                "SELECT id FROM judgements AS j WHERE kind <> 'undo' AND "
+                "(SELECT COUNT(*) FROM judged WHERE judgement = j.id) < "
+                f"CASE kind WHEN 'ordering' THEN 2 ELSE 1 END AND id {AMONG}",
+                (id_list(touched),),
+            )
+            # With them goes every undo of them, since it would point at nothing.
+            layer = every = set(doomed)
+            while layer:
+                undoing = f"SELECT id FROM judgements WHERE undoes {AMONG}"
+                layer = set(column(undoing, (id_list(layer),)))
+                every = every | layer
+            for number in sorted(every, reverse=True):
+                db.execute("DELETE FROM judged WHERE judgement = ?", (number,))
+                db.execute("DELETE FROM judgements WHERE id = ?", (number,))
+        return len(set(doomed))
+
+    def _said(self, index: str, which: str, given: Sequence[Any]) -> list[Said]:
+        rows = self._catalogue.rows(_SAID.format(index=index, which=which), given)
+        return [_said(list(group)) for _, group in groupby(rows, lambda row: row[0])]
+
+    def _resolved(self, said: Said) -> Said | None:
+        """An undo with the query that it is about in the end; None where that teaches nothing."""
+        if not said.undo:
+            return said
+        number = said.record
+        about = "SELECT undoes FROM judgements WHERE id = ?"
+        while (undoes := self._catalogue.row(about, (number,))[0]) is not None:
+            number = undoes
+        which = f"j.id = ? AND j.kind <> 'click' AND {_TEACHES}"
+        found = self._said("judgements_told", which, (number,))
+        return found[0]._replace(undo=True) if found else None
+
+    def _undone(self, records: Sequence[int] | None = None) -> set[int]:
+        """What counts no longer: of all, or of some records and the undos that lead to them."""
+        undos: list[tuple[int, int]] = []
+        sql = "SELECT id, undoes FROM judgements WHERE undoes "
+        if records is None:
+            undos = self._catalogue.rows(sql + "IS NOT NULL")
+        while records:
+            layer = self._catalogue.rows(sql + AMONG, (id_list(records),))
+            undos += layer
+            records = [number for number, _ in layer]
+        # Undos come after what they undo: from the newest on, each one that counts cancels.
+        gone: set[int] = set()
+        for number, undoes in sorted(undos, reverse=True):
+            if number not in gone:
+                gone.add(undoes)
+        return gone
 
     def _page(self, after: int, upto: int, only: Mapping[str, str]) -> list[Record]:
         which = "".join(f"AND j.{name} = ? " for name in only)
@@ -326,40 +353,6 @@ class JudgementLog:
         return [_record(row, tuple(items[row[0]])) for row in rows]
 
 
-def _add(db: sqlite3.Connection, j: Judgement, key: str | None, ids: dict[str, int]) -> int:
-    _check(j)
-    if key is not None:
-        row = db.execute("SELECT id FROM judgements WHERE key = ?", (key,)).fetchone()
-        if row is not None:
-            _check_same(db, row[0], j, [ids[name] for name in j.items])
-            return int(row[0])
-    of_item = j.query.kind == "item"
-    number = _insert(
-        db,
-        "INSERT INTO judgements (key, kind, query_kind, query_item, query_value, crop, value, "
-        "time, person, source, position, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            key,
-            j.kind,
-            j.query.kind,
-            ids[j.query.value] if of_item else None,
-            None if of_item else j.query.value,
-            json.dumps(j.query.crop) if j.query.crop else None,
-            float(j.value),
-            j.time or time.time(),
-            j.person,
-            j.source,
-            j.position,
-            j.line,
-        ),
-    )
-    db.executemany(
-        "INSERT INTO judged VALUES (?, ?, ?)",
-        [(number, position, ids[name]) for position, name in enumerate(j.items)],
-    )
-    return number
-
-
 def _check(j: Judgement) -> None:
     if j.kind not in ("label", "click", "ordering"):
         raise BadInput(f"A judgement is a label, a click or an ordering, not {j.kind!r}.")
@@ -374,26 +367,6 @@ def _check(j: Judgement) -> None:
         raise BadInput(f"Positions of results count from 1 (0: not known), not {j.position}.")
 
 
-def _check_same(db: sqlite3.Connection, record: int, j: Judgement, items: list[int]) -> None:
-    kind, value = db.execute(
-        "SELECT kind, value FROM judgements WHERE id = ?", (record,)
-    ).fetchone()
-    stored = [
-        row[0]
-        for row in db.execute(
-            "SELECT item FROM judged WHERE judgement = ? ORDER BY position", (record,)
-        )
-    ]
-    if (kind, value, stored) != (j.kind, float(j.value), items):
-        raise BadInput("This key was used for another judgement; choose a new key for a new one.")
-
-
-def _insert(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> int:
-    number = db.execute(sql, values).lastrowid
-    assert number is not None
-    return number
-
-
 def _said(rows: list[tuple[Any, ...]]) -> Said:
     number, line, kind, query_kind, item, text, crop, value, source, undoes, _ = rows[0]
     if kind == "undo":
@@ -402,55 +375,6 @@ def _said(rows: list[tuple[Any, ...]]) -> Said:
     if kind == "ordering":
         name = source.replace("session ", "session:")
     return Said(number, line, name, item, value, tuple(r[-1] for r in rows if r[-1] is not None))
-
-
-def _resolved(db: sqlite3.Connection, said: Said) -> Said | None:
-    """An undo with the query that it is about in the end; None where that teaches nothing."""
-    if not said.undo:
-        return said
-    number = said.record
-    about = "SELECT undoes FROM judgements WHERE id = ?"
-    while (undoes := db.execute(about, (number,)).fetchone()[0]) is not None:
-        number = undoes
-    which = f"j.id = ? AND j.kind <> 'click' AND {_TEACHES}"
-    rows = db.execute(_SAID.format(index="judgements_told", which=which), (number,)).fetchall()
-    return _said(rows)._replace(undo=True) if rows else None
-
-
-def _undone(db: sqlite3.Connection, records: Sequence[int] | None = None) -> set[int]:
-    """What counts no longer: of all, or of some records and the undos that lead to them."""
-    undos: list[tuple[int, int]] = []
-    if records is None:
-        undos = db.execute("SELECT id, undoes FROM judgements WHERE undoes IS NOT NULL").fetchall()
-    while records:
-        layer = db.execute(
-            f"SELECT id, undoes FROM judgements WHERE undoes {AMONG}", (id_list(records),)
-        ).fetchall()
-        undos += layer
-        records = [number for number, _ in layer]
-    # Undos come after what they undo: from the newest on, each one that counts cancels.
-    gone: set[int] = set()
-    for number, undoes in sorted(undos, reverse=True):
-        if number not in gone:
-            gone.add(undoes)
-    return gone
-
-
-def _delete(db: sqlite3.Connection, doomed: set[int]) -> None:
-    """Delete records and, since they would point at nothing, every undo of them."""
-    layer = set(doomed)
-    every = set(doomed)
-    while layer:
-        layer = {
-            row[0]
-            for row in db.execute(
-                f"SELECT id FROM judgements WHERE undoes {AMONG}", (id_list(layer),)
-            )
-        }
-        every |= layer
-    for number in sorted(every, reverse=True):
-        db.execute("DELETE FROM judged WHERE judgement = ?", (number,))
-        db.execute("DELETE FROM judgements WHERE id = ?", (number,))
 
 
 def _record(row: tuple[Any, ...], items: tuple[str, ...]) -> Record:

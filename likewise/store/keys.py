@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import re
 import secrets
-import sqlite3
 import time
 from typing import NamedTuple
 
@@ -46,28 +45,23 @@ class Keys:
             raise BadInput(f"A key's scope is one of {', '.join(SCOPES)}, not {scope!r}.")
         secret, now = secrets.token_urlsafe(32), time.time()
         with self._catalogue.transaction() as db:
-            try:
-                number = db.execute(
-                    "INSERT INTO keys (name, scope, hash, made) VALUES (?, ?, ?, ?)",
-                    (name, scope, _hash(secret), now),
-                ).lastrowid
-            except sqlite3.IntegrityError:
-                raise BadInput(f"There is a key named {name!r}; remove it first.") from None
-        assert number is not None
+            if db.execute("SELECT 1 FROM keys WHERE name = ?", (name,)).fetchone():
+                raise BadInput(f"There is a key named {name!r}; remove it first.")
+            number = self._catalogue.insert(
+                "INSERT INTO keys (name, scope, hash, made) VALUES (?, ?, ?, ?)",
+                (name, scope, _hash(secret), now),
+            )
         return ProgramKey(number, name, scope, now), f"{PREFIX}{number}-{secret}"
 
     def all(self) -> list[ProgramKey]:
         """Every key, oldest first."""
-        return [
-            ProgramKey(*row)
-            for row in self._catalogue.rows("SELECT id, name, scope, made FROM keys")
-        ]
+        rows = self._catalogue.rows("SELECT id, name, scope, made FROM keys")
+        return [ProgramKey(*row) for row in rows]
 
     def remove(self, name: str) -> None:
         """Let a key open nothing any more, from the next request on."""
-        with self._catalogue.transaction() as db:
-            if not db.execute("DELETE FROM keys WHERE name = ?", (name,)).rowcount:
-                raise NotFound(f"There is no key named {name!r}.")
+        if not self._catalogue.write("DELETE FROM keys WHERE name = ?", (name,)):
+            raise NotFound(f"There is no key named {name!r}.")
 
     def find(self, text: str) -> ProgramKey | None:
         """The key of this text; None where it opens nothing."""

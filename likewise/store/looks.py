@@ -40,11 +40,9 @@ class Looks:
 
     def drawn(self, model: int) -> list[Drawn]:
         """What is asked for a model, in order; empty where nothing was drawn."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                "SELECT item, asked, skipped FROM draws WHERE model = ? ORDER BY position", (model,)
-            )
-            return [Drawn(item, json.loads(asked), bool(off)) for item, asked, off in rows]
+        sql = "SELECT item, asked, skipped FROM draws WHERE model = ? ORDER BY position"
+        rows = self._catalogue.rows(sql, (model,))
+        return [Drawn(item, json.loads(asked), bool(off)) for item, asked, off in rows]
 
     def skip(self, model: int, item: int) -> None:
         """Leave a query out: nobody can tell what is right for it."""
@@ -54,18 +52,16 @@ class Looks:
 
     def newest(self) -> int | None:
         """The newest model that something was drawn for."""
-        found = self._catalogue.row("SELECT MAX(model) FROM draws")[0]
-        return None if found is None else int(found)
+        found: int | None = self._catalogue.row("SELECT MAX(model) FROM draws")[0]
+        return found
 
     def since(self, slot: str) -> int:
         """Number of the last activation of a slot (no rollback, not of plain); 0 for none."""
-        return int(
-            self._catalogue.row(
-                "SELECT COALESCE(MAX(id), 0) FROM activations "
-                "WHERE slot = ? AND model IS NOT NULL AND reason <> 'rollback'",
-                (slot,),
-            )[0]
+        sql = (
+            "SELECT COALESCE(MAX(id), 0) FROM activations "
+            "WHERE slot = ? AND model IS NOT NULL AND reason <> 'rollback'"
         )
+        return int(self._catalogue.row(sql, (slot,))[0])
 
     def look(self, slot: str, model: int, size: int, verdict: Mapping[str, Any]) -> None:
         """Write down that evidence of this size was looked at, and what came of it."""
@@ -78,18 +74,15 @@ class Looks:
 
     def taken(self, slot: str) -> list[tuple[int, dict[str, Any]]]:
         """Size and verdict of each look since the last activation, oldest first."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                "SELECT size, verdict FROM looks WHERE slot = ? AND since = ? ORDER BY id",
-                (slot, self.since(slot)),
-            )
-            return [(int(size), json.loads(verdict)) for size, verdict in rows]
+        sql = "SELECT size, verdict FROM looks WHERE slot = ? AND since = ? ORDER BY id"
+        with self._catalogue.reading():
+            rows = self._catalogue.rows(sql, (slot, self.since(slot)))
+        return [(int(size), json.loads(verdict)) for size, verdict in rows]
 
     def verdicts(self) -> dict[int, dict[str, Any]]:
         """The last verdict on each model that was looked at."""
-        with self._catalogue.reading() as db:
-            rows = db.execute("SELECT model, verdict FROM looks ORDER BY id")
-            return {int(model): json.loads(verdict) for model, verdict in rows}
+        rows = self._catalogue.rows("SELECT model, verdict FROM looks ORDER BY id")
+        return {int(model): json.loads(verdict) for model, verdict in rows}
 
     def forget(self, items: Sequence[int]) -> None:
         """Remove queries that are such items for good."""

@@ -18,7 +18,7 @@ from typing import Any
 from likewise.files import plain_errors, read_checked, remove_file, sweep, write_file
 from likewise.store.arrays import Arrays, pack, to_json, unpack
 from likewise.store.catalogue import Catalogue
-from likewise.types import BadInput, DataProblem, NotFound, SpaceMismatch
+from likewise.types import BadInput, DataProblem, NotFound
 
 FOLDER = "models"
 FILE, CARD = "model.safetensors", "card.json"
@@ -68,12 +68,11 @@ class Models:
             number = _next(db)
             slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "model"
             file = f"{number:06d}-{slug}.safetensors"
-            beside = Path(file).with_suffix(".json").name
-            for written in (file, beside):
-                path = self.folder / written
-                self._catalogue.on_rollback(lambda path=path: remove_file(path))  # type: ignore[misc]
-            sha256, _ = write_file(self.folder / file, [data])
-            write_file(self.folder / beside, [_card_text(name, space, card)])
+            path = self.folder / file
+            self._catalogue.on_rollback(lambda: remove_file(path))
+            self._catalogue.on_rollback(lambda: remove_file(path.with_suffix(".json")))
+            sha256, _ = write_file(path, [data])
+            write_file(path.with_suffix(".json"), [_card_text(name, space, card)])
             db.execute(
                 "INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (number, name, space, file, sha256, to_json(card), time.time()),
@@ -91,28 +90,9 @@ class Models:
         """Every model, oldest first."""
         return [_model(row) for row in self._catalogue.rows("SELECT * FROM models ORDER BY id")]
 
-    def load(self, model: int, *, space: str | None = None) -> tuple[Arrays, Mapping[str, Any]]:
-        """Arrays and card, checked; with ``space`` a model of another space is refused."""
-        found = self.get(model)
-        if space is not None and found.space != space:
-            raise SpaceMismatch(
-                f"Model {model} ({found.name}) was learned in another space; learn it anew here."
-            )
-        data = read_checked(self.folder / found.file, found.sha256, f"model {model}")
-        return unpack(data, f"model {model}")[0], found.card
-
-    def remove(self, model: int) -> None:
-        """Remove a model that no slot has ever used."""
-        found = self.get(model)
-        with self._catalogue.transaction() as db:
-            if db.execute("SELECT 1 FROM activations WHERE model = ?", (model,)).fetchone():
-                raise BadInput(
-                    f"Model {model} is or was active, so it is kept: a rollback may need it."
-                )
-            db.execute("DELETE FROM models WHERE id = ?", (model,))
-            for name in _files(found):
-                path = self.folder / name
-                self._catalogue.after_commit(lambda path=path: remove_file(path))  # type: ignore[misc]
+    def load(self, model: int) -> tuple[Arrays, Mapping[str, Any]]:
+        """Arrays and card, checked."""
+        return unpack(self.packed(model), f"model {model}")[0], self.get(model).card
 
     # -- active or not -----------------------------------------------------------
 
@@ -135,13 +115,8 @@ class Models:
                     "Nothing was ever activated here, so there is nothing to go back to."
                 )
             before = self._activation(now.previous) if now.previous else None
-            return self._record(
-                slot,
-                before.model if before else None,
-                before.previous if before else None,
-                person,
-                reason or "rollback",
-            )
+            to = (before.model, before.previous) if before else (None, None)
+            return self._record(slot, *to, person, reason or "rollback")
 
     def active(self, slot: str = "default") -> Model | None:
         """The active model of a slot, None for plain similarity."""
@@ -151,9 +126,8 @@ class Models:
 
     def history(self, slot: str = "default") -> list[Activation]:
         """Every activation and rollback of a slot, oldest first."""
-        with self._catalogue.reading() as db:
-            rows = db.execute("SELECT * FROM activations WHERE slot = ? ORDER BY id", (slot,))
-            return [Activation(*row) for row in rows]
+        sql = "SELECT * FROM activations WHERE slot = ? ORDER BY id"
+        return [Activation(*row) for row in self._catalogue.rows(sql, (slot,))]
 
     def _newest(self, slot: str) -> Activation | None:
         row = self._catalogue.row(
@@ -167,14 +141,12 @@ class Models:
     def _record(
         self, slot: str, model: int | None, previous: int | None, person: str, reason: str
     ) -> Activation:
-        with self._catalogue.transaction() as db:
-            number = db.execute(
-                "INSERT INTO activations (slot, model, previous, person, reason, time) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (slot, model, previous, person, reason, time.time()),
-            ).lastrowid
-            assert number is not None
-            return self._activation(number)
+        number = self._catalogue.insert(
+            "INSERT INTO activations (slot, model, previous, person, reason, time) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (slot, model, previous, person, reason, time.time()),
+        )
+        return self._activation(number)
 
     # -- out and in --------------------------------------------------------------
 
@@ -205,7 +177,8 @@ class Models:
 
     def sweep(self) -> list[str]:
         """Remove files that no row names."""
-        return sweep(self.folder, {name for model in self.all() for name in _files(model)})
+        files = {model.file for model in self.all()}
+        return sweep(self.folder, files | {str(Path(f).with_suffix(".json")) for f in files})
 
 
 def _next(db: Any) -> int:
@@ -214,13 +187,7 @@ def _next(db: Any) -> int:
 
 
 def _model(row: tuple[Any, ...]) -> Model:
-    values = list(row)
-    values[5] = json.loads(row[5])
-    return Model(*values)
-
-
-def _files(model: Model) -> tuple[str, str]:
-    return model.file, Path(model.file).with_suffix(".json").name
+    return Model(*(*row[:5], json.loads(row[5]), row[6]))
 
 
 def _card_text(name: str, space: str, card: Mapping[str, Any]) -> bytes:

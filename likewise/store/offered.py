@@ -11,12 +11,7 @@ from likewise.store.catalogue import Catalogue
 class Answered(NamedTuple):
     """One answer: for ``query`` the teaching of ``taught`` was offered (both by name).
 
-    Attributes
-    ----------
-    taken
-        Whether it was taken; None where an earlier answer was taken back.
-    likeness
-        How near the query stood.
+    ``taken`` is None where an earlier answer was taken back.
     """
 
     id: int
@@ -38,17 +33,14 @@ class Offered:
         *, person: str = "",
     ) -> int:  # fmt: skip
         """Write an answer down; gives its number.  It goes when an item that it names goes."""
-        with self._catalogue.transaction() as db:
-            number = db.execute(
-                "INSERT INTO offered (line, query, query_item, taught, taught_item, taken, "
-                "likeness, person, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    line, query, _item(query), taught, _item(taught),
-                    None if taken is None else int(taken), likeness, person, time.time(),
-                ),
-            ).lastrowid  # fmt: skip
-        assert number is not None
-        return number
+        return self._catalogue.insert(
+            "INSERT INTO offered (line, query, query_item, taught, taught_item, taken, "
+            "likeness, person, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                line, query, _item(query), taught, _item(taught),
+                None if taken is None else int(taken), likeness, person, time.time(),
+            ),
+        )  # fmt: skip
 
     def newest(self) -> int:
         """Number of the latest answer; 0 where there is none."""
@@ -56,14 +48,11 @@ class Offered:
 
     def answers(self, after: int = 0) -> list[Answered]:
         """Answers that came after one, in order."""
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                "SELECT id, line, query, taught, taken, likeness FROM offered WHERE id > ? "
-                "ORDER BY id",
-                (after,),
-            )
-            found = [Answered._make(row) for row in rows]
-        return [a if a.taken is None else a._replace(taken=bool(a.taken)) for a in found]
+        rows = self._catalogue.rows(
+            "SELECT id, line, query, taught, taken, likeness FROM offered WHERE id > ? ORDER BY id",
+            (after,),
+        )
+        return [Answered(*(*r[:4], None if r[4] is None else bool(r[4]), r[5])) for r in rows]
 
 
 def _item(name: str) -> int | None:

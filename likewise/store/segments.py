@@ -27,32 +27,18 @@ from numpy.typing import NDArray
 
 from likewise.files import remove_file, sweep, write_file
 from likewise.open_files import TOO_MANY, too_many
+from likewise.store import segment_file, segment_map
 from likewise.store.catalogue import AMONG, Catalogue, id_list
-from likewise.store.segment_file import (
-    as_bytes,
-    as_kept,
-    bytes_of,
-    check_file,
-    lay_out,
-    read_rows,
-    summed,
-    sums_of,
-)
-from likewise.store.segment_map import (
-    EMPTY,
-    ENOUGH,
-    Map,
-    Segment,
-    locate,
-    maps_of,
-    newest,
-    segment_of,
-    small_runs,
-)
+from likewise.store.segment_map import Map, Segment, maps_of, newest
 from likewise.types import BadInput, Damaged, DataProblem, IdArray, NotFound
 
 FOLDER = "segments"
 _CHANGES = "segments.changes"
+_COVERED = (
+    "SELECT COALESCE((SELECT segment FROM generations WHERE line = 'main' "
+    "ORDER BY number DESC LIMIT 1), 0)"
+)
+"""The newest segment that the index covers: items up to it are shown as indexed."""
 _TRIES = 5
 _Made = TypeVar("_Made")
 
@@ -80,17 +66,8 @@ class Segments:
         """Add vectors of contents, one row each in every block; gives the segment's id.
 
         The file is on the disk before the transaction that names it can commit.  A content
-        that has a vector in a block already gets the new one.
-
-        Parameters
-        ----------
-        contents
-            Ids of contents, each once.
-        blocks
-            Matrix by name of the block, rows in the order of ``contents``.
-        dtype
-            ``float32``, ``float16`` (half the room, about three digits) or ``uint8`` (whole
-            numbers up to 255); one for all blocks, or by name (float32 where not named).
+        that has a vector in a block already gets the new one.  ``dtype``, for all blocks or by
+        name, is ``float32``, ``float16`` (about three digits) or ``uint8`` (whole numbers).
         """
         ids = np.asarray(contents, dtype=np.int64)
         if len(ids) == 0 or not blocks:
@@ -100,14 +77,14 @@ class Segments:
         dims = self._dims()
         kinds = dict.fromkeys(blocks, dtype) if isinstance(dtype, str) else dtype
         matrices = {
-            name: as_kept(name, x, len(ids), dims.get(name), kinds.get(name, "float32"))
+            name: segment_file.as_kept(
+                name, x, len(ids), dims.get(name), kinds.get(name, "float32")
+            )
             for name, x in blocks.items()
         }
         with self._catalogue.transaction() as db:
-            segment = int(
-                db.execute(
-                    "SELECT COALESCE(MAX(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'segments'"
-                ).fetchone()[0]
+            segment = self._catalogue.number(
+                "SELECT COALESCE(MAX(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'segments'"
             )
             shapes = {name: (x.dtype.name, x.shape[1]) for name, x in matrices.items()}
             self._insert(segment, ids, shapes, lambda name: [matrices[name]])
@@ -135,16 +112,18 @@ class Segments:
     ) -> None:
         """Write the file, then the row that names it: never the other way round."""
         file = f"{segment:08d}-{secrets.token_hex(4)}.seg"
-        places = lay_out(len(ids), kinds)
+        places = segment_file.lay_out(len(ids), kinds)
         sums: list[int] = []
         self._catalogue.on_rollback(lambda: remove_file(self.folder / file))
-        sha256, size = write_file(self.folder / file, summed(bytes_of(ids, places, rows), sums))
+        sha256, size = write_file(
+            self.folder / file, segment_file.summed(segment_file.bytes_of(ids, places, rows), sums)
+        )
         layout = json.dumps({name: [p.dtype, p.dim, p.offset] for name, p in places.items()})
         self._catalogue.write(
             "INSERT INTO segments (id, file, sha256, size, layout, contents, made, sums) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (segment, file, sha256, size, layout, ids.astype("<i8").tobytes(), time.time(),
-             as_bytes(sums)),
+             segment_file.as_bytes(sums)),
         )  # fmt: skip
 
     def _delete(self, db: sqlite3.Connection, segment: Segment) -> None:
@@ -221,8 +200,8 @@ class Segments:
         try:
             while True:
                 with self._catalogue.transaction() as db:
-                    runs = small_runs(self.all(), _covered(db))
-                    run = next((run for run in runs if len(run) >= ENOUGH), None)
+                    runs = segment_map.small_runs(self.all(), self._catalogue.number(_COVERED))
+                    run = next((run for run in runs if len(run) >= segment_map.ENOUGH), None)
                     if run is None:
                         break
                     self._join(db, run)
@@ -311,10 +290,7 @@ class Segments:
     def left_out(self, more: int = 0) -> str:
         """One sentence on pictures that cannot be found until they are described anew, or none.
 
-        Parameters
-        ----------
-        more
-            Pictures of segments that were found damaged, but not set aside yet.
+        ``more`` are those of segments that were found damaged, but not set aside yet.
         """
         count = more + self._catalogue.number(
             "SELECT COUNT(*) FROM set_aside AS s CROSS JOIN items ON items.content = "
@@ -332,7 +308,9 @@ class Segments:
         """What is wrong with a segment's file, every byte compared; empty where nothing is."""
         path = self.folder / segment.file
         try:
-            check_file(path, segment.size, segment.sums or sums_of(path, segment.sha256))
+            segment_file.check_file(
+                path, segment.size, segment.sums or segment_file.sums_of(path, segment.sha256)
+            )
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.EIO):
                 return "is missing" if error.errno == errno.ENOENT else "cannot be read"
@@ -355,12 +333,12 @@ class Segments:
     def contents(self, block: str) -> IdArray:
         """Contents that have a vector in a block, in order of id."""
         found = self._current()[1].get(block)
-        return EMPTY if found is None else found.contents.copy()
+        return segment_map.EMPTY if found is None else found.contents.copy()
 
     def missing(self, block: str) -> IdArray:
         """Readable contents without a vector in a block: what new features still have to do."""
-        rows = self._catalogue.rows("SELECT id FROM contents WHERE problem = '' ORDER BY id")
-        return np.setdiff1d(np.array([r[0] for r in rows], dtype=np.int64), self.contents(block))
+        every = self._catalogue.column("SELECT id FROM contents WHERE problem = ''")
+        return np.setdiff1d(np.array(every, dtype=np.int64), self.contents(block))
 
     def read(self, block: str, contents: Any) -> NDArray[np.float32]:
         """Vectors of contents in a block as float32, rows in the order given.
@@ -371,7 +349,7 @@ class Segments:
         wanted = np.asarray(contents, dtype=np.int64)
         for attempt in range(_TRIES):
             segments, maps = self._current(afresh=bool(attempt))
-            at = locate(maps.get(block), wanted, block)
+            at = segment_map.locate(maps.get(block), wanted, block)
             try:
                 return self._gather(segments, maps[block], block, at)
             except FileNotFoundError as error:
@@ -380,15 +358,6 @@ class Segments:
                 lost = error
         raise _missing(lost, segments.values())
 
-    def batches(
-        self, block: str, size: int = 16_384
-    ) -> Iterator[tuple[IdArray, NDArray[np.float32]]]:
-        """All vectors of a block in order of content id: (contents, matrix) a batch."""
-        ids = self.contents(block)
-        for start in range(0, len(ids), size):
-            part = ids[start : start + size]
-            yield part, self.read(block, part)
-
     def all(self, known: Mapping[str, Segment] | None = None) -> list[Segment]:
         """Every segment that the catalogue names, in order; those known by file are not read."""
         known = known or {}
@@ -396,7 +365,7 @@ class Segments:
         with self._catalogue.reading() as db:
             named = db.execute("SELECT id, file FROM segments ORDER BY id").fetchall()
             return [
-                known.get(file) or segment_of(db.execute(sql, (number,)).fetchone())
+                known.get(file) or segment_map.segment_of(db.execute(sql, (number,)).fetchone())
                 for number, file in named
             ]
 
@@ -444,12 +413,14 @@ class Segments:
     def _rows(self, segment: Segment, block: str, rows: IdArray) -> NDArray[Any]:
         path, place = self.folder / segment.file, segment.blocks[block]
         with _flaws_named(segment):
-            return read_rows(path, place, rows, segment.size, self._sums_of(segment))
+            return segment_file.read_rows(path, place, rows, segment.size, self._sums_of(segment))
 
     def _sums_of(self, segment: Segment) -> bytes:
         sums = segment.sums or self._sums.get(segment.file)
         if not sums:
-            sums = self._sums[segment.file] = sums_of(self.folder / segment.file, segment.sha256)
+            sums = self._sums[segment.file] = segment_file.sums_of(
+                self.folder / segment.file, segment.sha256
+            )
         return sums
 
 
@@ -481,11 +452,3 @@ def _damaged(segment: Segment, flaw: str) -> Damaged:
         "backup.",
         segment.contents.tolist(),
     )
-
-
-def _covered(db: sqlite3.Connection) -> int:
-    """The newest segment that the index covers: items up to it are shown as indexed."""
-    row = db.execute(
-        "SELECT segment FROM generations WHERE line = 'main' ORDER BY number DESC LIMIT 1"
-    ).fetchone()
-    return int(row[0]) if row else 0

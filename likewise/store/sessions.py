@@ -28,14 +28,12 @@ class Sessions:
         self, kind: str = "target", *, person: str = "", payload: Mapping[str, Any] | None = None
     ) -> Session:
         """Begin a session."""
-        with self._catalogue.transaction() as db:
-            number = db.execute(
-                "INSERT INTO sessions (kind, person, state, payload, started) "
-                "VALUES (?, ?, 'open', ?, ?)",
-                (kind, person, to_json(payload or {}), time.time()),
-            ).lastrowid
-            assert number is not None
-            return self.get(number)
+        number = self._catalogue.insert(
+            "INSERT INTO sessions (kind, person, state, payload, started) "
+            "VALUES (?, ?, 'open', ?, ?)",
+            (kind, person, to_json(payload or {}), time.time()),
+        )
+        return self.get(number)
 
     def add_round(
         self,
@@ -49,22 +47,24 @@ class Sessions:
 
         Two rounds with the same parent are two branches.
         """
-        with self._catalogue.transaction() as db:
-            if self.get(session).state != "open":
-                raise BadInput(f"Session {session} has ended; start a new one.")
-            depth = 0
-            if parent is not None:
-                before = self.round(parent)
-                if before.session != session:
-                    raise BadInput(f"Round {parent} belongs to another session.")
-                depth = before.depth + 1
-            number = db.execute(
+        with self._catalogue.transaction():
+            before = self._open_at(session, parent)
+            depth = before.depth + 1 if before else 0
+            number = self._catalogue.insert(
                 "INSERT INTO rounds (session, parent, depth, payload, seconds, made) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 (session, parent, depth, to_json(payload), to_json(seconds or {}), time.time()),
-            ).lastrowid
-            assert number is not None
+            )
             return self.round(number)
+
+    def _open_at(self, session: int, round: int | None) -> Round | None:
+        """A round of a session that has not ended."""
+        if self.get(session).state != "open":
+            raise BadInput(f"Session {session} has ended; start a new one.")
+        found = None if round is None else self.round(round)
+        if found is not None and found.session != session:
+            raise BadInput(f"Round {round} belongs to another session.")
+        return found
 
     def finish(
         self, session: int, outcome: Mapping[str, Any] | None = None, *, abandoned: bool = False
@@ -73,28 +73,12 @@ class Sessions:
         with self._catalogue.transaction() as db:
             if self.get(session).state != "open":
                 raise BadInput(f"Session {session} has ended already.")
+            state = "abandoned" if abandoned else "finished"
             db.execute(
                 "UPDATE sessions SET state = ?, outcome = ?, ended = ? WHERE id = ?",
-                (
-                    "abandoned" if abandoned else "finished",
-                    to_json(outcome or {}),
-                    time.time(),
-                    session,
-                ),
+                (state, to_json(outcome or {}), time.time(), session),
             )
             return self.get(session)
-
-    def remove(self, session: int) -> None:
-        """Remove a session, its rounds and their steps (its owner did not agree to keep it)."""
-        with self._catalogue.transaction() as db:
-            self.get(session)
-            db.execute("DELETE FROM steps WHERE session = ?", (session,))
-            rows = db.execute(
-                "SELECT id FROM rounds WHERE session = ? ORDER BY id DESC", (session,)
-            )
-            for (number,) in rows.fetchall():
-                db.execute("DELETE FROM rounds WHERE id = ?", (number,))
-            db.execute("DELETE FROM sessions WHERE id = ?", (session,))
 
     def add_step(
         self,
@@ -107,31 +91,24 @@ class Sessions:
         key: str | None = None,
     ) -> Step:
         """Write down what was done to a round; the same key again gives the same step."""
-        with self._catalogue.transaction() as db:
-            if key is not None:
-                row = db.execute("SELECT * FROM steps WHERE key = ?", (key,)).fetchone()
-                if row is not None:
-                    return _step(row)
-            if self.get(session).state != "open":
-                raise BadInput(f"Session {session} has ended; start a new one.")
-            if self.round(round).session != session:
-                raise BadInput(f"Round {round} belongs to another session.")
-            number = db.execute(
-                "INSERT INTO steps (session, round, kind, payload, seconds, made, key) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (session, round, kind, to_json(payload or {}), seconds, time.time(), key),
-            ).lastrowid
-            row = db.execute("SELECT * FROM steps WHERE id = ?", (number,)).fetchone()
-            return _step(row)
+        find = self._catalogue.row
+        with self._catalogue.transaction():
+            row = None if key is None else find("SELECT * FROM steps WHERE key = ?", (key,))
+            if row is None:
+                self._open_at(session, round)
+                number = self._catalogue.insert(
+                    "INSERT INTO steps (session, round, kind, payload, seconds, made, key) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (session, round, kind, to_json(payload or {}), seconds, time.time(), key),
+                )
+                row = find("SELECT * FROM steps WHERE id = ?", (number,))
+        return _step(row)
 
     def steps(self, session: int, round: int | None = None) -> list[Step]:
         """What was done in a session, or in one of its rounds, in the order done."""
         where, given = ("", ()) if round is None else (" AND round = ?", (round,))
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                f"SELECT * FROM steps WHERE session = ?{where} ORDER BY id", (session, *given)
-            )
-            return [_step(row) for row in rows]
+        sql = f"SELECT * FROM steps WHERE session = ?{where} ORDER BY id"
+        return [_step(row) for row in self._catalogue.rows(sql, (session, *given))]
 
     def get(self, session: int) -> Session:
         """One session."""
@@ -140,29 +117,25 @@ class Sessions:
             raise NotFound(
                 f"There is no session {session}; list the sessions to see which there are."
             )
-        return _session(row)
+        return Session(*_parsed(row))
 
     def all(self, *, state: str | None = None, limit: int = 100) -> list[Session]:
         """The latest sessions, newest first."""
         where, given = ("", ()) if state is None else ("WHERE state = ?", (state,))
-        with self._catalogue.reading() as db:
-            rows = db.execute(
-                f"SELECT * FROM sessions {where} ORDER BY id DESC LIMIT ?", (*given, limit)
-            )
-            return [_session(row) for row in rows]
+        sql = f"SELECT * FROM sessions {where} ORDER BY id DESC LIMIT ?"
+        return [Session(*_parsed(row)) for row in self._catalogue.rows(sql, (*given, limit))]
 
     def round(self, number: int) -> Round:
         """One round."""
         row = self._catalogue.row("SELECT * FROM rounds WHERE id = ?", (number,))
         if row is None:
             raise NotFound(f"There is no round {number}.")
-        return _round(row)
+        return Round(*_parsed(row))
 
     def rounds(self, session: int) -> list[Round]:
         """Every round of a session in the order made, all branches."""
-        with self._catalogue.reading() as db:
-            rows = db.execute("SELECT * FROM rounds WHERE session = ? ORDER BY id", (session,))
-            return [_round(row) for row in rows]
+        sql = "SELECT * FROM rounds WHERE session = ? ORDER BY id"
+        return [Round(*_parsed(row)) for row in self._catalogue.rows(sql, (session,))]
 
     def trail(self, number: int) -> list[Round]:
         """The rounds that led to one, first to last: its branch."""
@@ -171,14 +144,6 @@ class Sessions:
             while found[-1].parent is not None:
                 found.append(self.round(found[-1].parent))
         return found[::-1]
-
-
-def _session(row: tuple[Any, ...]) -> Session:
-    return Session(*_parsed(row))
-
-
-def _round(row: tuple[Any, ...]) -> Round:
-    return Round(*_parsed(row))
 
 
 def _step(row: tuple[Any, ...]) -> Step:

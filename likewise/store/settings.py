@@ -30,8 +30,3 @@ class Settings:
     def remove(self, name: str) -> None:
         """Forget a setting; harmless where it is not set."""
         self._catalogue.write("DELETE FROM settings WHERE name = ?", (name,))
-
-    def all(self) -> dict[str, Any]:
-        """Every setting by name."""
-        rows = self._catalogue.rows("SELECT name, value FROM settings ORDER BY name")
-        return {name: json.loads(value) for name, value in rows}

@@ -30,7 +30,7 @@ class SpaceFiles:
         with self._catalogue.transaction() as db:
             if db.execute("SELECT 1 FROM spaces WHERE fingerprint = ?", (fingerprint,)).fetchone():
                 return
-            file = hashlib.sha256(fingerprint.encode()).hexdigest()[:32] + ".safetensors"
+            file = _file(fingerprint)
             self._catalogue.on_rollback(lambda: remove_file(self.folder / file))
             sha256 = write_arrays(self.folder / file, arrays, card)
             db.execute(
@@ -49,25 +49,18 @@ class SpaceFiles:
         data = read_checked(self.folder / row[0], row[1], what)
         return unpack(data, what)[0], json.loads(row[2])
 
-    def all(self) -> list[str]:
-        """Fingerprints of every space kept, oldest first."""
-        with self._catalogue.reading() as db:
-            rows = db.execute("SELECT fingerprint FROM spaces ORDER BY made, fingerprint")
-            return [row[0] for row in rows]
-
     def remove(self, fingerprint: str) -> None:
         """Remove a space that no model was learned in."""
         with self._catalogue.transaction() as db:
             if db.execute("SELECT 1 FROM models WHERE space = ?", (fingerprint,)).fetchone():
                 raise BadInput("A model was learned in this space, so it is kept.")
-            for (file,) in db.execute(
-                "SELECT file FROM spaces WHERE fingerprint = ?", (fingerprint,)
-            ).fetchall():
-                path = self.folder / file
-                self._catalogue.after_commit(lambda path=path: remove_file(path))  # type: ignore[misc]
             db.execute("DELETE FROM spaces WHERE fingerprint = ?", (fingerprint,))
+            self._catalogue.after_commit(lambda: remove_file(self.folder / _file(fingerprint)))
 
     def sweep(self) -> list[str]:
         """Remove files that no row names."""
-        named = {row[0] for row in self._catalogue.rows("SELECT file FROM spaces")}
-        return sweep(self.folder, named)
+        return sweep(self.folder, set(self._catalogue.column("SELECT file FROM spaces")))
+
+
+def _file(fingerprint: str) -> str:
+    return hashlib.sha256(fingerprint.encode()).hexdigest()[:32] + ".safetensors"

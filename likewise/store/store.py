@@ -38,23 +38,7 @@ from likewise.types import IdArray, NotFound
 
 
 class Store:
-    """An open data folder.  Use :meth:`open`; close it, or use it in a ``with`` block.
-
-    Attributes
-    ----------
-    items, contents, texts, words
-        Files and what they hold; tags and captions; full-text search.
-    segments, generations
-        Vectors; published indexes.
-    judgements, offered, uploads
-        The log of judgements; answers to offers; query pictures kept by hash.
-    models, looks, spaces
-        Learned models; the short checks of them; fitted spaces.
-    jobs, sessions, settings, keys
-        Long work; target search; names and values; keys of programs.
-    thumbnails, maps, scratch
-        Caches: small pictures, the map that shows them all, unfinished work.
-    """
+    """An open data folder.  Use :meth:`open`; close it, or use it in a ``with`` block."""
 
     def __init__(self, folder: Path, catalogue: Catalogue, lock: WriterLock | None) -> None:
         self.folder, self.catalogue, self._lock = folder, catalogue, lock
@@ -81,17 +65,10 @@ class Store:
     def open(
         cls, folder: str | os.PathLike[str], *, write: bool = False, create: bool = False
     ) -> Store:
-        """Open a data folder.
+        """Open a data folder; ``create`` makes it where it is missing, for writing.
 
-        Parameters
-        ----------
-        folder
-            Where the catalogue lies.
-        write
-            Take the writer's lock; raises :class:`~likewise.types.Busy` where another has it.
-            Left-overs of a writer that died are cleared away.
-        create
-            Make the folder and the catalogue where they are missing (implies ``write``).
+        To write is to take the writer's lock (:class:`~likewise.types.Busy` where another has it),
+        and to clear away what a writer that died left.
         """
         path = Path(folder)
         if not create:
@@ -129,8 +106,7 @@ class Store:
                 self.thumbnails, self.maps,
             ):  # fmt: skip
                 part.sweep()
-            if any(job.state == "running" for job in self.jobs.all(limit=-1)):
-                self.jobs.interrupted()
+            self.jobs.interrupted()
             self.finish_forgetting()
 
     def transaction(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:

@@ -118,13 +118,12 @@ class Texts:
     def tagged(self, limit: int) -> dict[str, list[int]]:
         """Present items that carry each of the most used tags."""
         found: dict[str, list[int]] = {tag.casefold(): [] for tag, _ in self.all_tags(limit)}
-        with self._catalogue.reading() as db:
-            for tag, item in db.execute(
-                "SELECT DISTINCT t.text, t.item FROM item_texts AS t JOIN items AS i "
-                "ON i.id = t.item WHERE t.kind = 'tag' AND i.removed IS NULL ORDER BY t.item"
-            ):
-                if tag.casefold() in found:
-                    found[tag.casefold()].append(item)
+        for tag, item in self._catalogue.rows(
+            "SELECT DISTINCT t.text, t.item FROM item_texts AS t JOIN items AS i "
+            "ON i.id = t.item WHERE t.kind = 'tag' AND i.removed IS NULL ORDER BY t.item"
+        ):
+            if tag.casefold() in found:
+                found[tag.casefold()].append(item)
         return found
 
     def _texts(self, item: int, kind: Kind) -> list[Text]:

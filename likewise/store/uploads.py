@@ -52,21 +52,7 @@ class Uploads:
 
     def all(self) -> list[str]:
         """Hashes of everything kept."""
-        return [
-            row[0] for row in self._catalogue.rows("SELECT sha256 FROM uploads ORDER BY sha256")
-        ]
-
-    def remove(self, sha256: str) -> None:
-        """Remove a picture that no judgement refers to."""
-        with self._catalogue.transaction() as db:
-            if db.execute(
-                f"SELECT 1 FROM uploads WHERE sha256 = ? AND {_USED}", (sha256,)
-            ).fetchone():
-                raise BadInput(
-                    f"Judgements or a session refer to the uploaded picture {sha256[:12]}, so it "
-                    "is kept."
-                )
-            self._drop(db, sha256)
+        return self._catalogue.column("SELECT sha256 FROM uploads ORDER BY sha256")
 
     def _expire(self, db: sqlite3.Connection) -> None:
         """Remove what nothing refers to, but for the newest within the quota."""

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -28,6 +29,9 @@ class Finding:
     severity: Literal["damage", "cache"]
     what: str
     sentence: str
+
+
+_damage = partial(Finding, "damage")
 
 
 class Named(NamedTuple):
@@ -72,19 +76,17 @@ def _examine(folder: Path) -> list[Finding]:
     try:
         catalogue = Catalogue(folder, write=False)
     except LikewiseError as error:
-        return [Finding("damage", "catalogue", str(error))]
+        return [_damage("catalogue", str(error))]
     try:
         with catalogue.reading() as db:
-            findings = list(_structure(db))
-            if findings:
-                return findings
-            findings += _files(db, folder)
-            findings += _references(db)
-            findings += _segments(catalogue, folder)
-            findings += _caches(catalogue, db, folder)
-            return findings
+            return list(_structure(db)) or [
+                *_files(db, folder),
+                *_references(db),
+                *_segments(catalogue, folder),
+                *_caches(catalogue, folder),
+            ]
     except LikewiseError as error:
-        return [Finding("damage", "catalogue", str(error))]
+        return [_damage("catalogue", str(error))]
     finally:
         catalogue.close()
 
@@ -96,46 +98,31 @@ def _structure(db: sqlite3.Connection) -> Iterator[Finding]:
         rows = [(str(error),)]
     for (line,) in rows:
         if line != "ok":
-            yield Finding(
-                "damage", "catalogue", f"The catalogue is damaged ({line}); restore a backup."
-            )
+            yield _damage("catalogue", f"The catalogue is damaged ({line}); restore a backup.")
 
 
 def _files(db: sqlite3.Connection, folder: Path) -> Iterator[Finding]:
     for named in named_files(db):
-        path = folder / named.path
+        path, flaw, cure = folder / named.path, "", "restore it from a backup"
         if not path.is_file():
-            yield Finding(
-                "damage",
-                named.what,
-                f"The file of {named.what} is missing ({named.path}); {_cure(named)}.",
-            )
+            flaw = "is missing"
         elif named.sha256 and sha256_of(path) != named.sha256:
-            yield Finding(
-                "damage",
-                named.what,
-                f"The file of {named.what} does not match its checksum ({named.path}); "
-                f"{_cure(named)}.",
-            )
-
-
-def _cure(named: Named) -> str:
-    if not named.what.startswith("segment"):
-        return "restore it from a backup"
-    return "describe its pictures anew with likewise index --retry, or restore it from a backup"
+            flaw = "does not match its checksum"
+        if named.what.startswith("segment"):
+            cure = f"describe its pictures anew with likewise index --retry, or {cure}"
+        if flaw:
+            yield _damage(named.what, f"The file of {named.what} {flaw} ({named.path}); {cure}.")
 
 
 def _references(db: sqlite3.Connection) -> Iterator[Finding]:
     for table, row, other, _ in db.execute("PRAGMA foreign_key_check").fetchall():
-        yield Finding(
-            "damage", table, f"Row {row} of {table} points at a row of {other} that is not there."
-        )
+        yield _damage(table, f"Row {row} of {table} points at a row of {other} that is not there.")
     lost = db.execute(
         "SELECT COUNT(*) FROM judgements WHERE query_kind = 'upload' "
         "AND query_value NOT IN (SELECT sha256 FROM uploads)"
     ).fetchone()[0]
     if lost:
-        yield Finding("damage", "uploads", f"{lost} judgements refer to uploads that are not kept.")
+        yield _damage("uploads", f"{lost} judgements refer to uploads that are not kept.")
 
 
 def _segments(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
@@ -149,14 +136,13 @@ def _segments(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
         try:
             footer = read_footer(path)
         except LikewiseError as error:
-            yield Finding("damage", what, str(error))
+            yield _damage(what, str(error))
             continue
         blocks = {name: vars(place) for name, place in segment.blocks.items()}
         if footer.get("blocks") != blocks or footer.get("contents") != len(segment.contents):
-            yield Finding("damage", what, f"The footer of {what} and the catalogue disagree.")
+            yield _damage(what, f"The footer of {what} and the catalogue disagree.")
         elif segments.flaw(segment) and sha256_of(path) == segment.sha256:
-            yield Finding(
-                "damage",
+            yield _damage(
                 what,
                 f"The checksums of {what} in the catalogue are damaged, not the file; run likewise "
                 "index --retry.",
@@ -164,22 +150,18 @@ def _segments(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
     rows = catalogue.rows("SELECT id, segment FROM contents WHERE segment IS NOT NULL")
     lost = sum(content not in holding.get(segment, ()) for content, segment in rows)
     if lost:
-        yield Finding(
-            "damage",
-            "contents",
-            f"{lost} contents name a segment that does not hold their vectors.",
-        )
+        told = f"{lost} contents name a segment that does not hold their vectors."
+        yield _damage("contents", told)
 
 
-def _caches(catalogue: Catalogue, db: sqlite3.Connection, folder: Path) -> Iterator[Finding]:
+def _caches(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
     generations = Generations(catalogue, folder)
     for generation in generations.all():
         reason = generations.unusable(generation, generation.space, again=True)
         if reason:
             yield Finding("cache", f"generation {generation.number}", reason)
-    words = db.execute("SELECT COUNT(*) FROM words_docsize").fetchone()[0]
-    items = db.execute("SELECT COUNT(*) FROM items WHERE removed IS NULL").fetchone()[0]
+    words = catalogue.number("SELECT COUNT(*) FROM words_docsize")
+    items = catalogue.number("SELECT COUNT(*) FROM items WHERE removed IS NULL")
     if words != items:
-        yield Finding(
-            "cache", "words", f"Full-text search knows {words} items, the catalogue {items}."
-        )
+        told = f"Full-text search knows {words} items, the catalogue {items}."
+        yield Finding("cache", "words", told)

@@ -31,9 +31,6 @@ def test_rows_come_back_in_any_order_from_several_segments(store: Store) -> None
     assert np.array_equal(store.segments.read("colour", ids), x[:, :3])
     assert store.segments.contents("deep").tolist() == sorted(ids)
     assert store.segments.blocks() == {"deep": (7, 30), "colour": (3, 30)}
-    batches = list(store.segments.batches("deep", size=8))
-    assert [len(b[0]) for b in batches] == [8, 8, 8, 6]
-    assert np.array_equal(np.concatenate([b[1] for b in batches]), x)
     assert store.segments.read("deep", []).shape == (0, 7)
 
 

@@ -81,12 +81,10 @@ def test_rounds_branch_and_their_trails_are_kept(store: Store) -> None:
         store.sessions.finish(session.id)
     assert store.sessions.finish(other.id, abandoned=True).state == "abandoned"
     assert [s.id for s in store.sessions.all(state="finished")] == [session.id]
-    store.sessions.remove(session.id)
-    assert store.sessions.rounds(session.id) == []
     with pytest.raises(NotFound, match="no session"):
-        store.sessions.get(session.id)
+        store.sessions.get(99)
     with pytest.raises(NotFound, match="no round"):
-        store.sessions.round(first.id)
+        store.sessions.round(99)
 
 
 def test_settings(store: Store) -> None:
@@ -95,9 +93,8 @@ def test_settings(store: Store) -> None:
     for value in ([1.5, 2.0], {"a": None}, "text \U0001f431", False):
         store.settings.set("w0", value)
         assert store.settings.get("w0") == value
-    assert store.settings.all() == {"w0": False}
     store.settings.remove("w0")
-    assert store.settings.all() == {}
+    assert store.settings.get("w0") is None
 
 
 JPEG, WEBP = b"\xff\xd8\xff rest", b"RIFF....WEBP"
