@@ -85,13 +85,7 @@ def checkpoint_path(network: str = "lite0") -> Path:
 
 
 def load_weights(network: str = "lite0", path: Path | None = None) -> Weights:
-    """All float tensors of a network's pinned checkpoint, by name.
-
-    Raises
-    ------
-    DataProblem
-        The file is not the checkpoint whose SHA-256 is pinned here.
-    """
+    """All float tensors of a network's checkpoint, by name; it must be the pinned one."""
     path = path or checkpoint_path(network)
     try:
         data = path.read_bytes()

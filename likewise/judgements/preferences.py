@@ -163,18 +163,10 @@ def from_clicks(
 ) -> Preferences:
     """Preferences of clicks: the oftener chosen item before the less or never chosen one.
 
-    Parameters
-    ----------
-    query, item, count
-        For query row ``query[i]``, item row ``item[i]`` was chosen ``count[i]``
-        times; 0 says that it was shown and not chosen.  Several counts of one
-        item for one query add up.
-    candidates
-        Query rows and item rows of what was shown besides, chosen or not.
-    max_clicks
-        A sum above this counts as this, so that two very popular items tie.
-    per_query, total, seed
-        As in :func:`~likewise.judgements.sampling.draw`.
+    A count of 0 says that an item was shown and not chosen; several counts of one item for one
+    query add up, to ``max_clicks`` at most, so that two very popular items tie.  ``candidates``
+    are query and item rows of what was shown besides.  The limits are those of
+    :func:`~likewise.judgements.sampling.draw`.
     """
     q, i, c = graded_columns(query, item, count)
     if candidates is not None:
@@ -198,18 +190,8 @@ def preferences(
     """Preferences of a log of labels, clicks and orderings, and what became of the log.
 
     Where two kinds say opposite things of one pair, the ordering holds before the label, and
-    the label before the click.
-
-    Parameters
-    ----------
-    judgements
-        The log.
-    rows
-        Row of the item matrix by item key.
-    queries
-        Row of the query matrix by query; without it the items are the queries.
-    per_query, total, seed
-        As in :func:`~likewise.judgements.sampling.draw`; the limits hold for all kinds together.
+    the label before the click.  Without ``queries`` the items are the queries; the limits of
+    :func:`~likewise.judgements.sampling.draw` hold for all kinds together.
     """
     check_limit(per_query, "per_query")
     check_limit(total, "total")

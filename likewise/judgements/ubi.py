@@ -42,22 +42,12 @@ def read_ubi(
     hits: bool = True,
     query_kind: QueryKind | None = None,
 ) -> exchange.ImportResult:
-    """Clicks of UBI events.
+    """Clicks of UBI events: JSONL, an event a line, or a search hit with it in ``_source``.
 
-    Parameters
-    ----------
-    events
-        JSONL file of events; each line an event, or a search hit with the event in
-        ``_source``.
-    queries
-        JSONL file of queries, which says what was asked.  Without it, events
-        must have ``user_query`` themselves.
-    actions
-        The ``action_name`` of events that count as a click.
-    hits
-        Whether the hits of a query that was clicked for count as shown.
-    query_kind
-        What ``user_query`` is, where the query does not say: a text unless given.
+    Without ``queries``, which say what was asked, events must have ``user_query`` themselves.
+    ``actions`` count as a click; with ``hits``, those of a query that was clicked for count as
+    shown. ``query_kind`` is what ``user_query`` is, where the query does not say: a text unless
+    given.
     """
     reading = exchange.Reading(exchange.existing(events))
     asked: dict[str, _Asked] = {}

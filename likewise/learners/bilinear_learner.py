@@ -51,24 +51,11 @@ CLEARLY = 2.0
 
 
 class BilinearLearner(BaseEstimator):
-    """Learns a :class:`~likewise.learners.bilinear.Bilinear` similarity.
+    """Learns a :class:`~likewise.learners.bilinear.Bilinear` similarity, or stays with plain.
 
-    Parameters
-    ----------
-    plain
-        The plain similarity: its space and its block weights w0; one block of the vectors'
-        length where not given.
-    seed
-        Of the pictures that are drawn at random.
-    extension, evidence, others, weight, ridge, exponent, prior, pull, warmth, reach, M
-        See :class:`~likewise.learners.own_settings.BilinearSettings`.
-
-    Attributes
-    ----------
-    similarity_ : Bilinear or Plain
-    report_ : FitReport
-    held_out_ : dict of form to the share in the wrong order per taught query; empty where
-        nothing was chosen
+    Without ``plain`` it is one block of the vectors' length; ``seed`` is of pictures drawn at
+    random. The rest: :class:`~likewise.learners.own_settings.BilinearSettings`.  ``held_out_`` is
+    the share in the wrong order per taught query, by form; empty where nothing was chosen.
     """
 
     def __init__(
@@ -101,19 +88,11 @@ class BilinearLearner(BaseEstimator):
         *,
         marks: sparse.csr_array | None = None,
     ) -> BilinearLearner:
-        """Learn from marks.
+        """Learn from preferences (rows of ``queries`` and of ``X``) or marks.
 
-        Parameters
-        ----------
-        X
-            Picture vectors of the items, one row each.
-        preferences
-            Rows of ``queries`` and ``X``.
-        queries
-            Vectors of the queries; the items themselves where not given.
-        marks
-            Queries x items: above 0 relevant, below 0 not.  Preferences say nothing of a query
-            whose marks are all relevant; here it counts.
+        Items are the queries where none are given.  ``marks`` are queries x items, above 0
+        relevant, below 0 not; a query whose marks are all relevant has no preference, and counts
+        here.
         """
         started = time.perf_counter()
         check_learner(self, BilinearSettings)

@@ -30,26 +30,10 @@ from likewise.types import (
 class ClickLearner(BaseEstimator):
     """Ranked CCA: a CCA of queries and clicked pictures, sharpened by triplets.
 
-    Parameters
-    ----------
-    plain
-        The plain similarity of the pictures.
-    dim, word_ridge, picture_ridge, margin, weighted, held_out
-        See :class:`~likewise.learners.own_settings.RankedCCASettings`.  No query is held out
-        where there are fewer than 20.
-    step, mu, gamma, eta, learn_w, rounds, round_size, patience, threads, seed
-        Of the descent: see :class:`likewise.solvers.rcca.Settings`.
-    vocabulary
-        Stored with the model; see :class:`Clicks`.
-
-    Attributes
-    ----------
-    similarity_
-        :class:`Clicks`, or plain similarity where there was nothing to learn from.
-    report_
-        What the fit tells of itself.
-    state_
-        Where the descent stands, to write down or to go on from; None without a descent.
+    See :class:`~likewise.learners.own_settings.RankedCCASettings` and, for the descent,
+    :class:`likewise.solvers.rcca.Settings`.  No query is held out where there are fewer than 20.
+    ``vocabulary`` is stored with the model.  ``similarity_`` is plain where there was nothing to
+    learn from; ``state_`` is where the descent stands, to go on from, None without a descent.
     """
 
     def __init__(
@@ -98,23 +82,11 @@ class ClickLearner(BaseEstimator):
         state: State | None = None,
         keep: Callable[[State], None] | None = None,
     ) -> ClickLearner:
-        """Learn from triplets.
+        """Learn from triplets: ``query`` is a row of ``queries``, sparse rows of the vocabulary.
 
-        Parameters
-        ----------
-        X
-            Picture vectors, one row each.
-        preferences
-            Triplets: ``query`` is a row of ``queries``, ``better`` and ``worse`` of ``X``.
-        queries
-            The texts as sparse rows of the vocabulary.
-        clicks
-            (query, item, count) that CCA starts from; without it, the distinct pairs of query
-            and better picture.
-        state
-            ``state_`` of an interrupted fit on the same data, to go on from.
-        keep
-            Called with the state after every round, to write it down.
+        CCA starts from ``clicks`` (query, item, count); without them from the distinct pairs of
+        query and better picture.  ``state`` is that of an interrupted fit on the same data;
+        ``keep`` is called with the state after every round, to write it down.
         """
         began, self.state_ = time.perf_counter(), None
         x, texts = as_matrix(X, dim=self.plain.space.dim, name="picture vectors"), _texts(queries)

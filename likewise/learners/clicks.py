@@ -117,14 +117,8 @@ class _ClickModel:
 class Clicks(_ClickModel):
     """Text or picture to picture in the blocks space; a new model needs no new index.
 
-    Parameters
-    ----------
-    space
-        The blocks that pictures are made of.
-    wq, w, wv
-        W_q (words by d), W (d by d) and W_v (picture dimensions by d).
-    vocabulary
-        ``to_arrays()`` of the vocabulary that reads the texts; stored with the model.
+    W_q is words by d, W d by d, and W_v picture dimensions by d; ``vocabulary`` is ``to_arrays()``
+    of the one that reads the texts, stored with the model.
     """
 
     kind: ClassVar[str] = "clicks"

@@ -35,17 +35,10 @@ PRICE = 20.0
 
 
 class Metric:
-    """score(q, x) = -sum_m w_m (q_m - x_m)^2.
+    """score(q, x) = -sum_m w_m (q_m - x_m)^2, over codes ``[x, x o x]``.
 
-    Parameters
-    ----------
-    space
-        The space whose codes are ``[x, x o x]``.
-    weights
-        w, one weight a dimension of the picture vector; none negative, not all zero.
-    signed
-        Allow negative weights (ranking-SVM has them).  Such a score is no distance: another
-        picture may be nearer to the query than the query itself.
+    No weight is negative unless ``signed`` (ranking-SVM has such): a score then is no distance, and
+    another picture may be nearer to the query than the query itself.
     """
 
     kind: ClassVar[str] = "metric"
@@ -103,16 +96,8 @@ def solve_scaled(
 ) -> tuple[MetricFit, FloatArray, tuple[str, ...]]:
     """Learn on the balanced scale, and give weights for vectors as they are, with notes.
 
-    Parameters
-    ----------
-    D, near, far
-        As in :func:`~likewise.solvers.metric.learn_metric`, of vectors as they are.
-    scale
-        What each dimension's squared differences are multiplied by while learning.
-    start
-        Weights (for vectors as they are) to fall back on, and the prior where ``pull``.
-    prior
-        Weights (for vectors as they are) to regularise towards instead.
+    Squared differences are multiplied by ``scale`` while learning; all else is of vectors as they
+    are.  ``start`` is what to fall back on, and the prior where ``pull`` and no other is given.
     """
     near_to = start if pull and prior is None else prior
     base = None

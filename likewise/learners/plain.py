@@ -13,15 +13,7 @@ from likewise.types import BadInput, FloatArray, Surrogate, as_matrix, as_vector
 
 
 class Plain:
-    """score(q, x) = sum over blocks b of w0_b (q_b . x_b): a weighted sum of block cosines.
-
-    Parameters
-    ----------
-    space
-        The blocks that pictures are made of.
-    weights
-        w0, one weight a block; equal weights where none are given.
-    """
+    """score(q, x) = sum over blocks b of w0_b (q_b . x_b): a weighted sum of block cosines."""
 
     kind: ClassVar[str] = "plain"
 

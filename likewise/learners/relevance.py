@@ -25,14 +25,8 @@ from likewise.types import BadInput, FloatArray, IdArray, Preferences, as_matrix
 class Task:
     """Queries and items with a relevance matrix: above 0 relevant, 0 irrelevant, below 0 unknown.
 
-    Parameters
-    ----------
-    rows
-        Row of the caller's item matrix that each item is.
-    asked
-        Queries before those that teach nothing were left out.
-    notes
-        What was left out, in sentences.
+    ``rows`` are those of the caller's item matrix; ``asked`` counts queries before some were left
+    out.
     """
 
     queries: Floats
@@ -79,9 +73,7 @@ def prepare(
     max_queries: int,
     rng: np.random.Generator,
 ) -> tuple[Blocks, FloatArray, Task]:
-    """What every learner here begins with: its space, the plain weight w0 of each dimension,
-    and its task.  Where no plain similarity is given it is one block of weight 1.
-    """
+    """A learner's space, its plain weights w0 a dimension (1 without a plain one), and its task."""
     x = as_matrix(X, name="items")
     start = plain if plain is not None else Plain(Blocks.identity({"x": x.shape[1]}))
     x = as_matrix(x, dim=start.space.dim, name="items")

@@ -43,17 +43,7 @@ TOO_DEAR = (
 
 
 class TopPrecision:
-    """score(z, x) = z'Wx.
-
-    Parameters
-    ----------
-    space
-        The blocks that pictures are made of.
-    weights
-        W as a d x d matrix, or d numbers for a diagonal W.
-    made_by
-        Which solver or baseline made it: ``exact``, ``fast``, ``oasis``, ...
-    """
+    """score(z, x) = z'Wx; W is a d x d matrix, or d numbers for a diagonal one."""
 
     kind: ClassVar[str] = "top-precision"
 
@@ -113,22 +103,9 @@ class _Model(NamedTuple):
 
 
 class TopPrecisionLearner(BaseEstimator):
-    """Learns a :class:`TopPrecision` similarity.
+    """Learns a :class:`TopPrecision` similarity, with the prior W0 = lambda diag(w0) of ``plain``.
 
-    Parameters
-    ----------
-    plain
-        The plain similarity, whose weights w0 make the prior W0 = lambda diag(w0) and whose
-        space is the model's; plain cosine of the vectors where not given.
-    seed
-        Of every draw.
-    solver, C, lam, loss, diagonal, tol, step, epochs, max_queries, held_out
-        See :class:`~likewise.learners.own_settings.TopPrecisionSettings`.
-
-    Attributes
-    ----------
-    similarity_ : TopPrecision
-    report_ : FitReport
+    See :class:`~likewise.learners.own_settings.TopPrecisionSettings`; ``seed`` is of every draw.
     """
 
     def __init__(
@@ -163,21 +140,11 @@ class TopPrecisionLearner(BaseEstimator):
     ) -> TopPrecisionLearner:
         """Learn from items and what is relevant to what.
 
-        Parameters
-        ----------
-        X
-            Picture vectors of the items, m x d.
-        preferences
-            :class:`likewise.types.Preferences`, class labels (m of them), or a relevance matrix
-            queries x items, dense or sparse (above 0 relevant, 0 irrelevant, below 0 unknown).
-        queries
-            Query vectors; where not given, items are the queries, and an item is neither
-            relevant nor irrelevant to itself.
-        query_labels
-            Classes of ``queries``, where ``preferences`` are classes of items.
-        validation
-            ``(queries, relevance or labels)`` that choose the settings instead of a held-out
-            share.
+        ``preferences`` may also be class labels of the items, or a relevance matrix queries x
+        items, dense or sparse (above 0 relevant, 0 irrelevant, below 0 unknown).  Without
+        ``queries`` the items are, and none is relevant or irrelevant to itself.  ``query_labels``
+        are classes of ``queries``; ``validation`` (queries, relevance or labels) chooses the
+        settings instead of a held-out share.
         """
         started = time.perf_counter()
         check_learner(self, TopPrecisionSettings)

@@ -34,26 +34,12 @@ _PAPER = (128, 128, 128)
 
 
 class CollectionMap(NamedTuple):
-    """Where every item of a generation stands.
+    """Where every item of a generation stands, on a grid of 2**``bits`` cells along the side.
 
-    Attributes
-    ----------
-    name
-        Hash of what it was made from.
-    generation
-        The index generation whose items it shows.
-    bits
-        The grid has 2**bits cells along the side.
-    ids
-        Items in the order in which they appear when one comes nearer.
-    cells
-        Column and row of each.
-    levels
-        The coarsest level (a grid of 2**level cells along the side) that shows each.
-    pages
-        Names of the pages; the first holds the first 256 items, and so on.
-    names
-        What islands are called, and where each stands in shares of the map's side.
+    ``name`` is the hash of what it was made from.  ``ids`` come in the order in which they appear
+    when one comes nearer, with column and row of each, and the coarsest level (a grid of 2**level
+    cells) that shows it.  The first of the ``pages`` holds the first 256 items, and so on;
+    ``names`` are of islands, each with its place in shares of the side.
     """
 
     name: str
