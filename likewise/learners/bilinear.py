@@ -28,12 +28,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.learners.plain import Plain
+from likewise.learners.plain import CodesAlone, Plain
 from likewise.spaces import Blocks, unit_rows
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_matrix, as_vector
 
 
-class Bilinear:
+class Bilinear(CodesAlone):
     """A similarity learned around reference queries, one row of ``references`` each.
 
     ``diagonals`` are weights (plain ones where nothing was taught), ``directions`` the rows u_r
@@ -207,10 +207,6 @@ class Bilinear:
             for r, share in zip(*self.taught_by(q)):
                 total += self.pull * share * np.array([self.directions[r] @ matrix @ y for y in x])
         return total
-
-    def side_columns(self, items: Any) -> dict[str, FloatArray]:
-        """None: the code is all it needs."""
-        return {}
 
     # -- storing -----------------------------------------------------------------
 

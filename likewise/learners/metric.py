@@ -17,15 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.learners.plain import CodesAlone
 from likewise.solvers.metric import MetricFit, learn_metric
 from likewise.spaces import Squared
-from likewise.types import (
-    BadInput,
-    FloatArray,
-    Surrogate,
-    as_matrix,
-    as_vector,
-)
+from likewise.types import BadInput, FloatArray, Surrogate, as_matrix, as_vector
 
 SPREAD = 100.0
 """Mean squared distance between two pictures that every block is scaled to."""
@@ -34,7 +29,7 @@ PRICE = 20.0
 """C of the paper, for blocks of that spread."""
 
 
-class Metric:
+class Metric(CodesAlone):
     """score(q, x) = -sum_m w_m (q_m - x_m)^2, over codes ``[x, x o x]``.
 
     No weight is negative unless ``signed`` (ranking-SVM has such): a score then is no distance, and
@@ -62,10 +57,6 @@ class Metric:
         x = self.space.base.encode(items)
         out: FloatArray = -(np.square(x.astype(np.float64) - q) @ self.weights)
         return out
-
-    def side_columns(self, items: Any) -> dict[str, FloatArray]:
-        """None: a metric needs no number beside the code."""
-        return {}
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The weights."""

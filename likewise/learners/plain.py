@@ -12,7 +12,15 @@ from likewise.spaces import Blocks
 from likewise.types import BadInput, FloatArray, Surrogate, as_matrix, as_vector
 
 
-class Plain:
+class CodesAlone:
+    """What a similarity has that needs no number of an item beside its code."""
+
+    def side_columns(self, items: Any) -> dict[str, FloatArray]:
+        """None."""
+        return {}
+
+
+class Plain(CodesAlone):
     """score(q, x) = sum over blocks b of w0_b (q_b . x_b): a weighted sum of block cosines."""
 
     kind: ClassVar[str] = "plain"
@@ -43,10 +51,6 @@ class Plain:
                 x[:, part].astype(float) @ q[part].astype(float)
             )
         return total
-
-    def side_columns(self, items: Any) -> dict[str, FloatArray]:
-        """None: plain similarity needs no number beside the code."""
-        return {}
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The weights by block."""

@@ -7,7 +7,7 @@ takes the sum of the normalised weights of its nearest references and becomes th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,7 +56,9 @@ def learn_references(
     weights to stay close to in place of zero (the paper's reference [11] takes ``w0``).  A
     reference without preferences, or whose answer has ``w0 . w <= 0``, takes part with ``w0``.
     """
-    items, queries, plain = _checked(X, references, w0)
+    items = as_matrix(X, name="items")
+    queries = as_matrix(references, dim=items.shape[1], name="reference queries").astype(float)
+    plain = plain_weights(w0, items.shape[1])
     check_settings(sigma, C)
     found = rank_many(
         items,
@@ -91,12 +93,6 @@ def plain_weights(w0: ArrayLike | None, dim: int) -> FloatArray:
     if not (plain >= 0).all() or not plain.any():
         raise BadInput("Plain weights must not be negative, and not all zero.")
     return plain
-
-
-def _checked(X: ArrayLike, references: ArrayLike, w0: Any) -> tuple[FloatArray, FloatArray, Any]:
-    items = as_matrix(X, name="items")
-    queries = as_matrix(references, dim=items.shape[1], name="reference queries")
-    return items, queries.astype(np.float64), plain_weights(w0, items.shape[1])
 
 
 def check_settings(sigma: float, C: float) -> None:

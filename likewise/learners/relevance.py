@@ -96,30 +96,22 @@ def make_task(
     rng = np.random.default_rng(seed)
     items = as_matrix(items, name="items").astype(np.float64)
     m, d = items.shape
-    rows = np.arange(m)
-    z = None if queries is None else as_matrix(queries, dim=d, name="queries").astype(np.float64)
+    own, z = queries is None, items
+    if queries is not None:
+        z = as_matrix(queries, dim=d, name="queries").astype(np.float64)
     if isinstance(y, Preferences):
-        z = items if z is None else z
         relevance, rows, chosen = _from_preferences(y, len(z), m)
-    elif is_labels(y):
+        return _usable(z[chosen], items[rows], relevance, rows)
+    chosen = np.arange(len(z))
+    if own:
+        chosen = np.sort(rng.choice(m, min(m, max_queries), replace=False)).astype(np.int64)
+    if is_labels(y):
         labels = _labels(y, m, "item")
-        if z is None:
-            chosen = _draw(m, max_queries, rng)
-            relevance = _same(labels[chosen], labels)
-            relevance = _without_self(relevance, chosen)
-            z = items
-        else:
-            chosen = np.arange(len(z))
-            relevance = _same(_labels(query_labels, len(z), "query"), labels)
+        relevance = _same(labels[chosen] if own else _labels(query_labels, len(z), "query"), labels)
     else:
-        relevance = _matrix(y, None if z is None else len(z), m)
-        if z is None:
-            chosen = _draw(m, max_queries, rng)
-            relevance = _without_self(sparse.csr_array(relevance[chosen]), chosen)
-            z = items
-        else:
-            chosen = np.arange(len(z))
-    return _usable(z[chosen], items[rows], relevance, rows)
+        relevance = sparse.csr_array(_matrix(y, len(z), m)[chosen])
+    relevance = _without_self(relevance, chosen) if own else relevance
+    return _usable(z[chosen], items, relevance, np.arange(m))
 
 
 def _usable(z: Floats, x: Floats, relevance: sparse.csr_array, rows: IdArray) -> Task:
@@ -163,12 +155,11 @@ def _labels(y: Any, count: int, whose: str) -> NDArray[Any]:
     return labels
 
 
-def _matrix(y: Any, n: int | None, m: int) -> sparse.csr_array:
+def _matrix(y: Any, n: int, m: int) -> sparse.csr_array:
     relevance: Any = y if sparse.issparse(y) else np.asarray(y)
-    wanted = (m if n is None else n, m)
-    if relevance.shape != wanted:
+    if relevance.shape != (n, m):
         raise BadInput(
-            f"The relevance matrix must have one row a query and one column an item, {wanted}, "
+            f"The relevance matrix must have one row a query and one column an item, {n, m}, "
             f"not {relevance.shape}."
         )
     csr = sparse.csr_array(relevance, dtype=np.float64)
@@ -214,7 +205,3 @@ def _from_preferences(
     relevance[row, np.searchsorted(items, preferences.worse)] = 0.0
     relevance[row, np.searchsorted(items, preferences.better)] = 1.0
     return sparse.csr_array(relevance), items, queries
-
-
-def _draw(m: int, most: int, rng: np.random.Generator) -> IdArray:
-    return np.sort(rng.choice(m, min(m, most), replace=False)).astype(np.int64)

@@ -18,20 +18,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from likewise.learners.own_settings import TopPrecisionSettings
-from likewise.learners.plain import Plain
+from likewise.learners.plain import CodesAlone, Plain
 from likewise.learners.relevance import Task, is_labels, make_task, prepare
 from likewise.learners.settings import check_learner
 from likewise.solvers.top_precision import mean_top_precision, score_blocks, solve
 from likewise.solvers.top_precision_fast import descend
 from likewise.spaces import Blocks
-from likewise.types import (
-    BadInput,
-    FitReport,
-    FloatArray,
-    Surrogate,
-    as_matrix,
-    as_vector,
-)
+from likewise.types import BadInput, FitReport, FloatArray, Surrogate, as_matrix, as_vector
 
 SMALL_ENOUGH = 100_000
 """Queries times items up to which ``solver="auto"`` solves exactly: about a second."""
@@ -42,7 +35,7 @@ TOO_DEAR = (
 )
 
 
-class TopPrecision:
+class TopPrecision(CodesAlone):
     """score(z, x) = z'Wx; W is a d x d matrix, or d numbers for a diagonal one."""
 
     kind: ClassVar[str] = "top-precision"
@@ -71,10 +64,6 @@ class TopPrecision:
         z = as_vector(query, dim=self.space.dim).astype(np.float64)
         w = self.matrix
         return np.array([z @ w @ x for x in self.space.encode(items).astype(np.float64)])
-
-    def side_columns(self, items: Any) -> dict[str, FloatArray]:
-        """None: the code is all it needs."""
-        return {}
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """W."""
