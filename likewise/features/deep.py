@@ -30,7 +30,7 @@ class Network:
     """``lite0``, ``lite1`` or ``lite2`` (fast to exact), opened when first used.
 
     ``int8`` is about twice as fast as ``float32`` on a CPU with VNNI instructions, a little less
-    exact. The graph is cached in ``folder``, the user's cache folder unless told otherwise.
+    exact.  The graph is cached in ``folder``, the user's cache folder unless told otherwise.
     """
 
     def __init__(

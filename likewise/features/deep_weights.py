@@ -152,8 +152,7 @@ def _view(tensor: _Tensor, numbers: NDArray[Any]) -> NDArray[np.float32]:
     return np.array(view, dtype=np.float32, order="C")
 
 
-# --------------------------------------------------------------------------
-# The instructions that make plain values.  Everything else is refused by name.
+# -- The instructions that make plain values.  Everything else is refused by name.
 
 _CONSTANT = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 _LITERAL = {"BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE"}

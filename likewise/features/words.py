@@ -67,7 +67,7 @@ class Vocabulary:
 
         At most ``sample`` descriptors, drawn evenly from all, are looked at; after the two storeys
         come ``rounds`` of approximate k-means over all words.  ``progress`` is called with (cells
-        done, cells). Fewer different descriptors than words are refused.
+        done, cells).  Fewer different descriptors than words are refused.
         """
         if not 1 <= words <= MOST_WORDS:
             raise BadInput(f"A vocabulary has 1 to {MOST_WORDS:,} words, not {words}.")

@@ -46,7 +46,7 @@ def read_ubi(
 
     Without ``queries``, which say what was asked, events must have ``user_query`` themselves.
     ``actions`` count as a click; with ``hits``, those of a query that was clicked for count as
-    shown. ``query_kind`` is what ``user_query`` is, where the query does not say: a text unless
+    shown.  ``query_kind`` is what ``user_query`` is, where the query does not say: a text unless
     given.
     """
     reading = exchange.Reading(exchange.existing(events))
@@ -97,11 +97,7 @@ def _asked(query: Mapping[str, Any], query_kind: QueryKind | None) -> _Asked:
     ids = query.get("query_response_hit_ids") or query.get("query_response_objects_ids") or []
     if not isinstance(ids, list):
         raise BadInput("The hit ids of a query must be a list.")
-    crop = attributes.get("crop")
-    if crop is not None:
-        if not isinstance(crop, list) or len(crop) != 4:
-            raise BadInput("A crop must be four numbers: left, top, right, bottom.")
-        crop = tuple(exchange.as_number(share, "crop") for share in crop)
+    crop = exchange.as_crop(attributes.get("crop"))
     kind = attributes.get("query_kind") or query_kind or "text"
     return _Asked(
         QueryRef(kind, exchange.as_text(query.get("user_query"), "user_query"), crop),
@@ -145,8 +141,7 @@ def _who(row: Mapping[str, Any]) -> tuple[float, str, str]:
     return time, person, exchange.as_text(row.get("application") or "", "application")
 
 
-# --------------------------------------------------------------------------
-# Writing
+# -- Writing -------------------------------------------------------------------
 
 
 def write_ubi(

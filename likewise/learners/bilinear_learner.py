@@ -45,7 +45,7 @@ class BilinearLearner(BaseEstimator):
     """Learns a :class:`~likewise.learners.bilinear.Bilinear` similarity, or stays with plain.
 
     Without ``plain`` it is one block of the vectors' length; ``seed`` is of pictures drawn at
-    random. The rest: :class:`~likewise.learners.own_settings.BilinearSettings`.  ``held_out_`` is
+    random.  The rest: :class:`~likewise.learners.own_settings.BilinearSettings`.  ``held_out_`` is
     the share in the wrong order per taught query, by form; empty where nothing was chosen.
     """
 

@@ -55,30 +55,15 @@ class CollectionMap(NamedTuple):
 class Layouts:
     """Sorted grids and the map of a collection."""
 
-    def __init__(
-        self,
-        store: Store,
-        look: Line,
-        thumbnail: Callable[[int], bytes],
-    ) -> None:
+    def __init__(self, store: Store, look: Line, thumbnail: Callable[[int], bytes]) -> None:
         self._store, self._look, self._thumbnail = store, look, thumbnail
         self._lock, self._making = threading.Lock(), threading.Lock()
         self._map: CollectionMap | None = None
 
     def sorted(self, items: Sequence[int], columns: int | None = None) -> list[list[int | None]]:
-        """Items in rows so that similar ones stand beside each other.
+        """At most 1,000 items in rows (as square as can be), similar ones beside each other.
 
-        Parameters
-        ----------
-        items
-            At most 1,000, each once; those without vectors come last.
-        columns
-            Width of the grid; as square as can be where not given.
-
-        Returns
-        -------
-        list
-            Rows of item numbers, None where a cell stays empty.
+        Those without vectors come last; None is a cell that stays empty.
         """
         wanted = list(dict.fromkeys(int(i) for i in items))
         if not 1 <= len(wanted) <= MOST_SORTED:
@@ -194,13 +179,8 @@ class Layouts:
         for at, item in enumerate(items):
             try:
                 small = _square(self._thumbnail(item))
-            except (
-                LikewiseError,
-                OSError,
-                ValueError,
-                SyntaxError,
-            ):  # gone or unreadable since: its cell stays grey
-                whole = False
+            except (LikewiseError, OSError, ValueError, SyntaxError):
+                whole = False  # gone or unreadable since: its cell stays grey
                 continue
             sheet.paste(small, (at % ACROSS * TILE, at // ACROSS * TILE))
         out = io.BytesIO()
