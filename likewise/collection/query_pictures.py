@@ -55,10 +55,8 @@ class QueryPictures:
                 "" if path.suffix or len(path.parts) > 1 else "; search for words as text (--text)"
             )
             raise NotFound(f"There is no item and no file {name!r}{words}.")
-        from likewise.intake.reading.decoding import (
-            Unreadable,  # heavy: not for a search by an item
-        )
-        from likewise.intake.workers import read_file
+        from likewise.intake.reading.decoding import Unreadable
+        from likewise.intake.workers import read_file  # heavy: not for a search by an item
 
         try:
             return self._upload(read_file(os.fsencode(path)), crop)

@@ -400,15 +400,8 @@ def _rows(query: Query, view: View) -> list[tuple[Any, float]]:
 
 def _pictures(rows: Sequence[tuple[Any, float]], similarity: Similarity) -> Surrogate:
     """The sum of the examples' surrogates times their weights."""
-    return total([similarity.surrogate(row) * weight for row, weight in rows])
-
-
-def total(parts: Sequence[Surrogate]) -> Surrogate:
-    """Surrogates of one space, added up."""
-    out = parts[0]
-    for part in parts[1:]:
-        out = out + part
-    return out
+    first, *more = (similarity.surrogate(row) * weight for row, weight in rows)
+    return sum(more, first)
 
 
 def joined_lists(lists: Mapping[str, Hits], k: int) -> tuple[Hits, dict[int, tuple[str, ...]]]:

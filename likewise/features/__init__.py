@@ -144,16 +144,11 @@ class FeatureSet:
 
 
 def feature_set(names: Sequence[str] = DEFAULT, *, threads: int = 1) -> FeatureSet:
-    """The named blocks as one set.
+    """The named blocks as one set; a pass of a network runs in so many threads.
 
-    Parameters
-    ----------
-    names
-        Keys of :data:`REGISTRY`, what :func:`named` makes of the deep ones, ``onnx:FILE`` for a
-        network with its JSON file beside it, or ``clip:FOLDER`` for one that reads words too;
-        with the block's own name before the colon, other files than those it had are refused.
-    threads
-        Threads of one pass of a network; 1 where several processes share the cores.
+    Names are keys of :data:`REGISTRY`, what :func:`named` makes of the deep ones, ``onnx:FILE`` for
+    a network with its JSON file beside it, or ``clip:FOLDER`` for one that reads words too; with
+    the block's own name before the colon, other files than those it had are refused.
     """
     if isinstance(names, str) or not names:
         raise BadInput("Name at least one block of features, as a list of names.")

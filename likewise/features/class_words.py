@@ -63,16 +63,9 @@ _SAME = {
 
 
 class Known(NamedTuple):
-    """A word or phrase of the table.
+    """A word of the table, the columns that speak and how loud.
 
-    Attributes
-    ----------
-    word
-        As the table has it.
-    columns, weights
-        Which columns speak, and how loud.
-    confidence
-        How near the classes come to the word: 1 where it is one of them.
+    ``confidence`` is how near the classes come to the word: 1 where it is one of them.
     """
 
     word: str

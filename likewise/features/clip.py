@@ -38,15 +38,7 @@ OTHER_FILES = ("config.json", "tokenizer_config.json")
 
 
 class Clip(OnnxFile):
-    """Unit vectors of pictures, and :meth:`read` for those of texts.
-
-    Parameters
-    ----------
-    path
-        The folder.
-    name, threads
-        As for :class:`~likewise.features.onnx_file.OnnxFile`.
-    """
+    """Unit vectors of the pictures of a folder's network, and :meth:`read` for those of texts."""
 
     kind: ClassVar[str] = CLIP
     outputs: ClassVar[tuple[str, ...]] = ("image_embeds", "pooler_output")

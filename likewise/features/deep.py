@@ -27,19 +27,10 @@ CHUNK = 16
 
 
 class Network:
-    """The network itself; made when first used, one session a process.
+    """``lite0``, ``lite1`` or ``lite2`` (fast to exact), opened when first used.
 
-    Parameters
-    ----------
-    network
-        ``lite0``, ``lite1`` or ``lite2``: from fast to exact.
-    arithmetic
-        ``float32``, or ``int8``: about twice as fast on a CPU with VNNI instructions, a little
-        less exact.
-    threads
-        Threads of one pass; 1 is right where several processes share the cores.
-    folder
-        Where the graph is cached; the user's cache folder unless told otherwise.
+    ``int8`` is about twice as fast as ``float32`` on a CPU with VNNI instructions, a little less
+    exact.  The graph is cached in ``folder``, the user's cache folder unless told otherwise.
     """
 
     def __init__(

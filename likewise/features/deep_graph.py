@@ -256,8 +256,7 @@ class _Graph:
         self.close(name, False)
 
 
-# --------------------------------------------------------------------------
-# The cache: one file whose name carries the checksum of its content
+# -- The cache: one file whose name carries the checksum of its content --------
 
 
 def cache_folder() -> Path:

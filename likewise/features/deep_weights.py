@@ -85,13 +85,7 @@ def checkpoint_path(network: str = "lite0") -> Path:
 
 
 def load_weights(network: str = "lite0", path: Path | None = None) -> Weights:
-    """All float tensors of a network's pinned checkpoint, by name.
-
-    Raises
-    ------
-    DataProblem
-        The file is not the checkpoint whose SHA-256 is pinned here.
-    """
+    """All float tensors of a network's checkpoint, by name; it must be the pinned one."""
     path = path or checkpoint_path(network)
     try:
         data = path.read_bytes()
@@ -158,8 +152,7 @@ def _view(tensor: _Tensor, numbers: NDArray[Any]) -> NDArray[np.float32]:
     return np.array(view, dtype=np.float32, order="C")
 
 
-# --------------------------------------------------------------------------
-# The instructions that make plain values.  Everything else is refused by name.
+# -- The instructions that make plain values.  Everything else is refused by name.
 
 _CONSTANT = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 _LITERAL = {"BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE"}

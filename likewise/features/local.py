@@ -32,15 +32,7 @@ _SHARE = 65535
 
 
 class LocalFeatures(NamedTuple):
-    """Places of one picture, strongest first.
-
-    Attributes
-    ----------
-    places
-        Position (x, y) as shares of width and height.
-    descriptors
-        SIFT, one row of 128 bytes a place.
-    """
+    """Places (x, y as shares of width and height), strongest first, and 128 bytes of SIFT each."""
 
     places: NDArray[np.float32]
     descriptors: NDArray[np.uint8]
@@ -50,15 +42,7 @@ class LocalFeatures(NamedTuple):
 
 
 def local_features(picture: Picture, limit: int = LIMIT) -> LocalFeatures:
-    """The strongest places of a picture; none where it is flat or tiny.
-
-    Parameters
-    ----------
-    picture
-        Height x width x 3, uint8, sRGB.
-    limit
-        Most places.
-    """
+    """The strongest places of a picture; none where it is flat or tiny."""
     if limit < 1:
         raise BadInput(f"At least one place of a picture must be kept, not {limit}.")
     height, width = picture.shape[:2]

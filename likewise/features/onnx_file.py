@@ -110,16 +110,9 @@ class Preprocessing:
 
 
 class OnnxFile:
-    """The vectors of one output of an ONNX network.
+    """The vectors of one output of an ONNX network, with the JSON file of its name beside it.
 
-    Parameters
-    ----------
-    path
-        The ONNX file; its preprocessing is in the JSON file of the same name.
-    name
-        The block's name where it is known: other files than those are refused.
-    threads
-        Threads of one pass.
+    Where the block's ``name`` is known, other files than those are refused.
     """
 
     kind: ClassVar[str] = "onnx"

@@ -53,16 +53,9 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 
 class TextQuery(NamedTuple):
-    """What a vocabulary makes of one text.
+    """What a vocabulary makes of one text: a sparse row of term frequencies, maybe empty.
 
-    Attributes
-    ----------
-    row
-        Sparse row of term frequencies; empty where no word is known.
-    known, unknown
-        Stems of the text inside and outside the vocabulary, each once, in order.
-    stopped
-        Words that say nothing and were dropped.
+    ``known`` and ``unknown`` are stems, each once, in order; ``stopped`` words say nothing.
     """
 
     row: sparse.csr_array
@@ -109,21 +102,11 @@ def _pairs(run: str) -> list[str]:
 
 
 class TextVocabulary:
-    """The words that count, and how a text becomes a sparse row over them.
+    """The words that count, and how a text becomes a sparse row over them; made by :meth:`fit`.
 
-    Made by :meth:`fit`.
-
-    Parameters
-    ----------
-    words
-        Stems, the most frequent first.
-    language
-        A Snowball stemmer's language, or ``""`` for no stemming.
-    stop_words
-        Words that are dropped before stemming.
-    unit
-        Whether rows are brought to unit length, so that a long caption and a short query
-        count alike; else they are plain counts.
+    ``words`` are stems, the most frequent first.  ``language`` is a Snowball stemmer's, or ``""``
+    for none; ``stop_words`` are dropped before.  ``unit`` brings rows to unit length, so that a
+    long caption and a short query count alike; else they are plain counts.
 
     Examples
     --------
@@ -166,18 +149,9 @@ class TextVocabulary:
         stop_words: Iterable[str] | None = None,
         unit: bool = True,
     ) -> TextVocabulary:
-        """The ``size`` most frequent stems of some texts.
+        """The ``size`` most frequent stems of some texts that occur at least ``minimum`` times.
 
-        Parameters
-        ----------
-        texts
-            Queries and captions.
-        size
-            How many words to keep; of equally frequent ones those first in the alphabet.
-        minimum
-            Words that occur less often are left out.
-        language, stop_words, unit
-            As for the class.
+        Of equally frequent ones those first in the alphabet are kept.
         """
         if size < 1 or minimum < 1:
             raise BadInput("size and minimum of a vocabulary must be at least 1.")

@@ -37,15 +37,7 @@ _CHUNK = 65_536
 
 
 class Vocabulary:
-    """Words: the centres that descriptors are rounded to.
-
-    Made by :meth:`fit`.
-
-    Parameters
-    ----------
-    centres
-        One row of 128 a word.
-    """
+    """Words: centres that descriptors are rounded to, one row of 128 each; see :meth:`fit`."""
 
     def __init__(self, centres: Any) -> None:
         self.centres = np.ascontiguousarray(centres, dtype=np.float32)
@@ -71,27 +63,11 @@ class Vocabulary:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Vocabulary:
-        """Learn a vocabulary from descriptors.
+        """Learn up to a million words from matrices of SIFT bytes, read once.
 
-        Parameters
-        ----------
-        batches
-            Matrices of SIFT bytes, one after the other; read once.
-        words
-            How many words, up to a million.
-        sample
-            Most descriptors to look at, drawn evenly from all.
-        rounds
-            Rounds of approximate k-means over all words after the two storeys.
-        seed
-            Of the sample and of the first centres.
-        progress
-            Called with (cells done, cells).
-
-        Raises
-        ------
-        BadInput
-            When there are fewer different descriptors than words.
+        At most ``sample`` descriptors, drawn evenly from all, are looked at; after the two storeys
+        come ``rounds`` of approximate k-means over all words.  ``progress`` is called with (cells
+        done, cells).  Fewer different descriptors than words are refused.
         """
         if not 1 <= words <= MOST_WORDS:
             raise BadInput(f"A vocabulary has 1 to {MOST_WORDS:,} words, not {words}.")
@@ -123,13 +99,7 @@ class Vocabulary:
         return out
 
     def histograms(self, pictures: Sequence[Any]) -> sparse.csr_array:
-        """Counts of words, one sparse row a picture; empty for one without local features.
-
-        Parameters
-        ----------
-        pictures
-            Local features, or descriptors alone, of each picture.
-        """
+        """Counts of words, one sparse row a picture; empty for one without local features."""
         parts = [p.descriptors if isinstance(p, LocalFeatures) else np.asarray(p) for p in pictures]
         starts = np.r_[0, np.cumsum([len(part) for part in parts])].astype(np.int64)
         data = np.concatenate(parts) if parts else np.zeros((0, SIZE), np.uint8)

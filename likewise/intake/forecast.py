@@ -25,17 +25,7 @@ RECORDS = 3_000
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is to be read, and what that will take.
-
-    Attributes
-    ----------
-    pictures, bytes
-        All that there is to read.
-    seconds
-        That the rest takes at the present pace.
-    data_bytes
-        That the data folder grows by in all.
-    """
+    """What there is to read, the seconds the rest takes, and how far the data folder grows."""
 
     pictures: int
     bytes: int

@@ -76,24 +76,12 @@ def ingest(
     committed: Callable[[int], None] = lambda embedded: None,
     foreseen: Callable[[Forecast], None] = lambda forecast: None,
 ) -> IngestReport:
-    """Bring a collection up to date with its folder.
+    """Bring a collection, opened for writing, up to date with its folder.
 
-    Parameters
-    ----------
-    store
-        Opened for writing.
-    features
-        Names of the blocks to compute for new contents.
-    accept_missing
-        Let a scan that finds far fewer files than before mark the rest as removed.
-    progress
-        Called with (done, total) pictures.
-    should_stop
-        Asked after each picture; true pauses the work.
-    committed
-        Told after each commit how many pictures this run has embedded.
-    foreseen
-        Told before each progress, from the hundredth file on, how long the rest will take.
+    ``accept_missing`` lets a scan that finds far fewer files than before mark the rest as removed.
+    ``progress`` is called with (done, total) pictures; ``should_stop`` is asked after each and
+    pauses the work; ``committed`` is told after each commit how many this run has embedded,
+    ``foreseen``, from the hundredth file on, how long the rest will take.
     """
     started = time.monotonic()
     others = other_roots(store)

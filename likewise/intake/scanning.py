@@ -46,21 +46,12 @@ class Scan:
 
 
 def scan(folder: bytes, leave_out: bytes | None = None, others: Sequence[bytes] = ()) -> Scan:
-    """Walk a folder recursively, and others beside it.
+    """Walk a folder recursively, and ``others`` (whose files are named by their whole path).
 
-    Hidden files and folders, and the data folder, are passed over, and so is a RAW file beside a
-    JPEG or HEIC of the same stem: both are one shot.  Links are followed, each real folder once,
-    so that loops end.
-
-    Parameters
-    ----------
-    folder
-        The collection's folder, absolute.
-    leave_out
-        The data folder, which is never scanned.
-    others
-        Further folders, absolute; their files are named by their whole path.  One that cannot be
-        reached, or goes away meanwhile, is unreachable.
+    Hidden files and folders, and the data folder (``leave_out``), are passed over, and so is a RAW
+    file beside a JPEG or HEIC of the same stem: both are one shot.  Links are followed, each real
+    folder once, so that loops end.  Another folder that cannot be reached, or goes away meanwhile,
+    is unreachable.
     """
     result, visited = Scan(), set[tuple[int, int]]()
     skip = _identity(leave_out) if leave_out else None

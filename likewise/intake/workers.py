@@ -93,22 +93,9 @@ def describe(
 ) -> Iterator[Outcome]:
     """Decode files and compute their features in child processes; outcomes come as they finish.
 
-    Parameters
-    ----------
-    tasks
-        Read lazily, a few chunks ahead of the children.
-    features
-        Names of the feature blocks.
-    processes
-        Number of children; one a core where not given.
-    seconds
-        Limit for decoding one file, in seconds of computing.
-    decoder
-        What a child decodes with; :func:`decode_task` where not given.
-
-    Notes
-    -----
-    Closing the iterator (or Ctrl-C) ends the children at once.
+    Tasks are read lazily, a few chunks ahead of the children: one a core unless ``processes`` says.
+    ``seconds`` of computing is the limit for a file.  Closing the iterator (or Ctrl-C) ends the
+    children at once.
     """
     count = processes or available_cores()
     if count < 1:

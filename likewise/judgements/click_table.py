@@ -59,22 +59,14 @@ def click_table(
     *,
     propensity: float = 0.0,
 ) -> ClickTable:
-    """Count the clicks of a log.
+    """Count the clicks of a log; ``rows`` and ``queries`` say the row of an item and of a query.
 
     A label is a click too: relevant is one, and irrelevant takes back what was clicked.
     A source is a person, or, where no person is named, the source of the record; clicks
     of nobody in particular (a table of counts) are capped by their sum only.
 
-    Parameters
-    ----------
-    log
-        Judgements; orderings are passed over.
-    rows, queries
-        Row of an item by its key, and of a query.
-    propensity
-        People look at the first results more than at later ones.  At place r a result is
-        taken to be looked at with probability ``r ** -propensity``, and a click there
-        counts ``r ** propensity`` times (at most ``FARTHEST``).  0 counts all alike.
+    A result at place r is taken to be looked at with probability ``r ** -propensity``, and a click
+    there counts ``r ** propensity`` times (at most ``FARTHEST``).  0 counts all alike.
     """
     if not 0 <= propensity <= 5:
         raise BadInput(f"The propensity is a number from 0 (off) to 5, not {propensity!r}.")

@@ -71,8 +71,7 @@ class Reading:
         return ImportResult(Judgements.of(self.good), ordered, self.skipped)
 
 
-# --------------------------------------------------------------------------
-# Reading text
+# -- Reading text --------------------------------------------------------------
 
 
 def existing(path: PathLike) -> Path:
@@ -100,8 +99,7 @@ def check_utf8(*texts: str) -> None:
         raise BadInput("The line is not UTF-8 text; save the file as UTF-8.")
 
 
-# --------------------------------------------------------------------------
-# Values as people write them
+# -- Values as people write them -----------------------------------------------
 
 
 def as_text(value: Any, name: str) -> str:
@@ -124,6 +122,16 @@ def as_number(value: Any, name: str) -> float:
     if not math.isfinite(number):
         raise BadInput(f"The {name} must be a finite number, not {_brief(value)}.")
     return number
+
+
+def as_crop(value: Any) -> tuple[float, float, float, float] | None:
+    """Left, top, right and bottom of a crop; None where there is none."""
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)) or len(value) != 4:
+        raise BadInput("A crop must be four numbers: left, top, right, bottom.")
+    left, top, right, bottom = (as_number(share, "crop") for share in value)
+    return left, top, right, bottom
 
 
 def as_time(value: Any) -> float:
@@ -151,8 +159,7 @@ def _brief(value: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-# --------------------------------------------------------------------------
-# Writing
+# -- Writing -------------------------------------------------------------------
 
 
 @contextmanager

@@ -15,20 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise.judgements import sampling
 from likewise.judgements.records import Judgements, Resolved
-from likewise.judgements.sampling import (
-    DEFAULT_TOTAL,
-    Blocks,
-    Seed,
-    as_rows,
-    changes,
-    check_limit,
-    draw,
-    graded_blocks,
-    graded_columns,
-    single_blocks,
-    thin,
-)
 from likewise.types import BadInput, IdArray, Preferences, QueryRef
 
 
@@ -36,7 +24,7 @@ from likewise.types import BadInput, IdArray, Preferences, QueryRef
 class Made:
     """Preferences of one kind of judgement, as blocks to draw from, and what was dropped."""
 
-    blocks: Blocks
+    blocks: sampling.Blocks
     ties: int = 0
     duplicates: int = 0
     contradictions: int = 0
@@ -46,7 +34,7 @@ def label_blocks(query: IdArray, item: IdArray, value: NDArray[Any], time: NDArr
     """Labels: the latest of each query and item counts; irrelevant is one grade, 0."""
     grade = np.maximum(value, 0.0)
     kept, duplicates, contradictions = _latest((query, item), grade, time)
-    blocks = graded_blocks(query[kept], item[kept], grade[kept])
+    blocks = sampling.graded_blocks(query[kept], item[kept], grade[kept])
     return Made(blocks, _ties(blocks), duplicates, contradictions)
 
 
@@ -58,9 +46,9 @@ def click_blocks(query: IdArray, item: IdArray, count: NDArray[Any], max_clicks:
         raise BadInput(f"max_clicks must be above 0, not {max_clicks!r}.")
     order = np.lexsort((item, query))
     query, item, count = query[order], item[order], count[order]
-    first = np.flatnonzero(changes(query, item))
+    first = np.flatnonzero(sampling.changes(query, item))
     summed = np.add.reduceat(count, first) if len(first) else count
-    blocks = graded_blocks(query[first], item[first], np.minimum(summed, max_clicks))
+    blocks = sampling.graded_blocks(query[first], item[first], np.minimum(summed, max_clicks))
     return Made(blocks, _ties(blocks))
 
 
@@ -77,7 +65,7 @@ def ordering_blocks(
     flat = Preferences.of(np.repeat(query, counts), _joined(better), _joined(worse))
     kept, duplicates, contradictions = _latest_pairs(flat, np.repeat(time, counts))
     repeats = sum(again for _, again in whole)
-    return Made(single_blocks(kept), 0, repeats + duplicates, contradictions)
+    return Made(sampling.single_blocks(kept), 0, repeats + duplicates, contradictions)
 
 
 def _chain(chain: IdArray, head: int) -> tuple[IdArray, int]:
@@ -109,7 +97,7 @@ def _latest(
 ) -> tuple[IdArray, int, int]:
     """Index of the latest entry of each key, and how many others agree and disagree with it."""
     order = np.lexsort((np.arange(len(value)), time, *key))
-    new = changes(*(column[order] for column in key))
+    new = sampling.changes(*(column[order] for column in key))
     last = np.append(new[1:], True)[: len(new)]
     kept = order[last]
     winner = value[kept][np.cumsum(new) - 1]
@@ -117,7 +105,7 @@ def _latest(
     return kept, len(value) - len(kept) - overruled, overruled
 
 
-def _ties(blocks: Blocks) -> int:
+def _ties(blocks: sampling.Blocks) -> int:
     return int((blocks.better_count * (blocks.better_count - 1) // 2).sum())
 
 
@@ -158,30 +146,22 @@ def from_clicks(
     candidates: tuple[ArrayLike, ArrayLike] | None = None,
     max_clicks: float = MAX_CLICKS,
     per_query: int | None = None,
-    total: int | None = DEFAULT_TOTAL,
-    seed: Seed = 0,
+    total: int | None = sampling.DEFAULT_TOTAL,
+    seed: sampling.Seed = 0,
 ) -> Preferences:
     """Preferences of clicks: the oftener chosen item before the less or never chosen one.
 
-    Parameters
-    ----------
-    query, item, count
-        For query row ``query[i]``, item row ``item[i]`` was chosen ``count[i]``
-        times; 0 says that it was shown and not chosen.  Several counts of one
-        item for one query add up.
-    candidates
-        Query rows and item rows of what was shown besides, chosen or not.
-    max_clicks
-        A sum above this counts as this, so that two very popular items tie.
-    per_query, total, seed
-        As in :func:`~likewise.judgements.sampling.draw`.
+    A count of 0 says that an item was shown and not chosen; several counts of one item for one
+    query add up, to ``max_clicks`` at most, so that two very popular items tie.  ``candidates``
+    are query and item rows of what was shown besides.  The limits are those of
+    :func:`~likewise.judgements.sampling.draw`.
     """
-    q, i, c = graded_columns(query, item, count)
+    q, i, c = sampling.graded_columns(query, item, count)
     if candidates is not None:
-        shown_q, shown_i = (as_rows(column, "candidates") for column in candidates)
+        shown_q, shown_i = (sampling.as_rows(column, "candidates") for column in candidates)
         q, i = np.concatenate([q, shown_q]), np.concatenate([i, shown_i])
         c = np.concatenate([c, np.zeros(len(i) - len(c))])
-    return draw(
+    return sampling.draw(
         click_blocks(q, i, c, max_clicks).blocks, per_query=per_query, total=total, seed=seed
     )
 
@@ -192,27 +172,17 @@ def preferences(
     queries: Mapping[QueryRef, int] | None = None,
     *,
     per_query: int | None = None,
-    total: int | None = DEFAULT_TOTAL,
-    seed: Seed = 0,
+    total: int | None = sampling.DEFAULT_TOTAL,
+    seed: sampling.Seed = 0,
 ) -> tuple[Preferences, PreferenceReport]:
     """Preferences of a log of labels, clicks and orderings, and what became of the log.
 
     Where two kinds say opposite things of one pair, the ordering holds before the label, and
-    the label before the click.
-
-    Parameters
-    ----------
-    judgements
-        The log.
-    rows
-        Row of the item matrix by item key.
-    queries
-        Row of the query matrix by query; without it the items are the queries.
-    per_query, total, seed
-        As in :func:`~likewise.judgements.sampling.draw`; the limits hold for all kinds together.
+    the label before the click.  Without ``queries`` the items are the queries; the limits of
+    :func:`~likewise.judgements.sampling.draw` hold for all kinds together.
     """
-    check_limit(per_query, "per_query")
-    check_limit(total, "total")
+    sampling.check_limit(per_query, "per_query")
+    sampling.check_limit(total, "total")
     log = judgements.resolve(rows, queries)
     nameless = set(judgements.query_codes()[1][log.record[log.query < 0]].tolist())
     known = log.where((log.query >= 0) & (log.item >= 0))
@@ -226,9 +196,9 @@ def preferences(
         label_blocks(labels.query, labels.item, labels.value, labels.time),
         _chains(orderings),
     ]
-    drawn = [draw(m.blocks, per_query=per_query, total=total, seed=rng) for m in made]
+    drawn = [sampling.draw(m.blocks, per_query=per_query, total=total, seed=rng) for m in made]
     merged, duplicates, contradictions = merge(drawn)
-    kept = thin(merged, per_query=per_query, total=total, seed=rng)
+    kept = sampling.thin(merged, per_query=per_query, total=total, seed=rng)
     available = sum(int(m.blocks.size.sum()) for m in made)
     report = PreferenceReport(
         used=len(kept),
@@ -245,6 +215,6 @@ def preferences(
 
 
 def _chains(log: Resolved) -> Made:
-    start = np.flatnonzero(changes(log.record))
+    start = np.flatnonzero(sampling.changes(log.record))
     chains = np.split(log.item, start[1:]) if len(log) else []
     return ordering_blocks(log.query[start], chains, log.head[start], log.time[start])

@@ -82,16 +82,9 @@ class Resolved:
 class Judgements:
     """Labels, clicks and orderings as columns; make one with :meth:`of`.
 
-    Attributes
-    ----------
-    query_kind, query
-        What was asked: ``item``, ``upload`` or ``text``, and its key, hash or words.
-    crop
-        One row ``left, top, right, bottom`` each, NaN where nothing was cropped.
-    items, offsets
-        The items of judgement ``i`` are ``items[offsets[i]:offsets[i + 1]]``.
-    kind, value, time, person, source, position, line
-        As in :class:`likewise.types.Judgement`.
+    ``crop`` is (left, top, right, bottom), NaN where nothing was cropped; the items of judgement
+    ``i`` are ``items[offsets[i]:offsets[i + 1]]``; the rest is as in
+    :class:`likewise.types.Judgement`.
 
     Examples
     --------
@@ -265,15 +258,10 @@ class Judgements:
     def resolve(
         self, rows: Mapping[str, int], queries: Mapping[QueryRef, int] | None = None
     ) -> Resolved:
-        """Keys become rows.
+        """Keys become rows, of items and of queries.
 
-        Parameters
-        ----------
-        rows
-            Row of the item matrix by item key.
-        queries
-            Row of the query matrix by query.  Without it the item matrix is the
-            query matrix too, so that only uncropped items of it are known queries.
+        Without ``queries`` the item matrix is the query matrix too, so that only uncropped items of
+        it are known queries.
         """
         distinct, code = self.query_codes()
         own = np.array([own_row(query, rows) for query in distinct], np.int64)

@@ -22,10 +22,6 @@ from likewise.judgements import exchange
 from likewise.judgements.records import Judgements, check_judgement
 from likewise.types import LOOK, BadInput, DataProblem, Judgement, QueryKind, QueryRef
 
-COLUMNS = (
-    *("query_kind", "query", "crop", "items", "kind", "value", "time", "person", "source"),
-    *("position", "line"),
-)
 FULL = ("query", "items", "kind")
 LABELS = ("query", "item", "relevant")
 CLICKS = ("query", "item", "clicks")
@@ -47,12 +43,12 @@ _SCHEMA = pa.schema(
         ("line", pa.string()),
     ]
 )
+COLUMNS = tuple(_SCHEMA.names)
 _TRUE = {"true", "yes", "y", "relevant"}
 _FALSE = {"false", "no", "n", "irrelevant", "not relevant"}
 
 
-# --------------------------------------------------------------------------
-# One row
+# -- One row -------------------------------------------------------------------
 
 
 Row = Mapping[str, Any]
@@ -66,16 +62,15 @@ def parser(columns: Iterable[str], query_kind: QueryKind | None) -> Parser:
     if other and not named.issuperset(FULL):
         inner = parser({other.get(name, name) for name in named}, query_kind)
         return lambda row: inner({other.get(name, name): value for name, value in row.items()})
-    given = named
-    if given.issuperset(FULL):
+    if named.issuperset(FULL):
         return lambda row: _full(row, query_kind or "item")
-    if given.issuperset(LABELS):
+    if named.issuperset(LABELS):
         return lambda row: _simple(row, "label", _relevant(row["relevant"]), query_kind or "item")
-    if given.issuperset(CLICKS):
+    if named.issuperset(CLICKS):
         return lambda row: _simple(
             row, "click", exchange.as_number(row["clicks"], "clicks"), query_kind or "text"
         )
-    missing = min((set(form) - given for form in (FULL, LABELS, CLICKS)), key=len)
+    missing = min((set(form) - named for form in (FULL, LABELS, CLICKS)), key=len)
     raise BadInput(
         f"The columns {', '.join(sorted(missing))} are missing; needed are query, items and kind, "
         "or query, item and relevant, or query, item and clicks."
@@ -109,15 +104,9 @@ def _simple(row: Row, kind: Any, value: float, query_kind: QueryKind) -> Judgeme
 
 
 def _query(row: Row, query_kind: QueryKind) -> QueryRef:
-    crop = row.get("crop")
-    corners = None
-    if crop is not None:
-        if not isinstance(crop, (list, tuple)) or len(crop) != 4:
-            raise BadInput("A crop must be four numbers: left, top, right, bottom.")
-        left, top, right, bottom = (exchange.as_number(share, "crop") for share in crop)
-        corners = (left, top, right, bottom)
     kind = cast(QueryKind, row.get("query_kind") or query_kind)
-    return QueryRef(kind, exchange.as_text(row["query"], "query"), corners)
+    query = exchange.as_text(row["query"], "query")
+    return QueryRef(kind, query, exchange.as_crop(row.get("crop")))
 
 
 def _who(row: Row) -> tuple[float, str, str, int, str]:
@@ -141,8 +130,7 @@ def _relevant(value: Any) -> float:
     return exchange.as_number(value, "relevant")
 
 
-# --------------------------------------------------------------------------
-# CSV.  Several items share a cell, parted by "|"; a bar within an item is "\|", and backslashes
+# -- CSV.  Several items share a cell, parted by "|"; a bar within an item is "\|", and backslashes
 # count only before a bar or at the end of an item, so that Windows paths stay as they are.
 
 
@@ -236,8 +224,7 @@ def _csv_line(cells: Iterable[str], delimiter: str) -> str:
     return line.getvalue()
 
 
-# --------------------------------------------------------------------------
-# JSONL
+# -- JSONL ---------------------------------------------------------------------
 
 
 def json_lines(path: Path, reading: exchange.Reading) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -301,8 +288,7 @@ def _record(j: Judgement) -> dict[str, Any]:
     return dict(zip(COLUMNS, values))
 
 
-# --------------------------------------------------------------------------
-# Parquet
+# -- Parquet -------------------------------------------------------------------
 
 
 def read_parquet(path: Path, query_kind: QueryKind | None = None) -> exchange.ImportResult:

@@ -42,22 +42,12 @@ def read_ubi(
     hits: bool = True,
     query_kind: QueryKind | None = None,
 ) -> exchange.ImportResult:
-    """Clicks of UBI events.
+    """Clicks of UBI events: JSONL, an event a line, or a search hit with it in ``_source``.
 
-    Parameters
-    ----------
-    events
-        JSONL file of events; each line an event, or a search hit with the event in
-        ``_source``.
-    queries
-        JSONL file of queries, which says what was asked.  Without it, events
-        must have ``user_query`` themselves.
-    actions
-        The ``action_name`` of events that count as a click.
-    hits
-        Whether the hits of a query that was clicked for count as shown.
-    query_kind
-        What ``user_query`` is, where the query does not say: a text unless given.
+    Without ``queries``, which say what was asked, events must have ``user_query`` themselves.
+    ``actions`` count as a click; with ``hits``, those of a query that was clicked for count as
+    shown.  ``query_kind`` is what ``user_query`` is, where the query does not say: a text unless
+    given.
     """
     reading = exchange.Reading(exchange.existing(events))
     asked: dict[str, _Asked] = {}
@@ -107,11 +97,7 @@ def _asked(query: Mapping[str, Any], query_kind: QueryKind | None) -> _Asked:
     ids = query.get("query_response_hit_ids") or query.get("query_response_objects_ids") or []
     if not isinstance(ids, list):
         raise BadInput("The hit ids of a query must be a list.")
-    crop = attributes.get("crop")
-    if crop is not None:
-        if not isinstance(crop, list) or len(crop) != 4:
-            raise BadInput("A crop must be four numbers: left, top, right, bottom.")
-        crop = tuple(exchange.as_number(share, "crop") for share in crop)
+    crop = exchange.as_crop(attributes.get("crop"))
     kind = attributes.get("query_kind") or query_kind or "text"
     return _Asked(
         QueryRef(kind, exchange.as_text(query.get("user_query"), "user_query"), crop),
@@ -155,8 +141,7 @@ def _who(row: Mapping[str, Any]) -> tuple[float, str, str]:
     return time, person, exchange.as_text(row.get("application") or "", "application")
 
 
-# --------------------------------------------------------------------------
-# Writing
+# -- Writing -------------------------------------------------------------------
 
 
 def write_ubi(

@@ -28,42 +28,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.learners.plain import Plain
+from likewise.learners.plain import CodesAlone, Plain
 from likewise.spaces import Blocks, unit_rows
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_matrix, as_vector
 
 
-class Bilinear:
-    """A similarity learned around reference queries.
+class Bilinear(CodesAlone):
+    """A similarity learned around reference queries, one row of ``references`` each.
 
-    Parameters
-    ----------
-    plain
-        The plain similarity that it departs from.
-    references
-        Picture vectors of the reference queries, one row each.
-    diagonals
-        One row of weights a reference; plain weights where it was taught nothing.
-    directions
-        One row u_r a reference; zeros where it was taught nothing.
-    tastes
-        One row a reference, one column a block: logarithms of weights; with ``half`` only.
-    half
-        A matrix H with B = H H'; how near a reference is, is then measured in H'x.
-    members
-        Rows that say how near a reference is, those of the first reference first; the
-        references themselves where not given.
-    sizes
-        How many members each reference has.
-    M
-        How many of the nearest references take part.
-    pull
-        How far a query is led.
-    warmth
-        A reference that is this much less similar (in cosine) has 1/e of the say; None gives
-        all M the same say, as in the paper.
-    reach
-        The cosine at which a reference has as much say as no teaching at all.
+    ``diagonals`` are weights (plain ones where nothing was taught), ``directions`` the rows u_r
+    (zeros where not), ``tastes`` logarithms of weights per block, with ``half`` only: a matrix H
+    with B = H H', in which nearness is then measured.  ``members`` are rows that say how near a
+    reference is, so many (``sizes``) of each; the references themselves where not given.  ``M`` of
+    the nearest take part.  ``pull`` is how far a query is led; a reference that is ``warmth`` less
+    similar (in cosine) has 1/e of the say (None: all M the same, as in the paper), and at the
+    cosine ``reach`` as much say as no teaching at all.
     """
 
     kind: ClassVar[str] = "bilinear"
@@ -228,10 +207,6 @@ class Bilinear:
             for r, share in zip(*self.taught_by(q)):
                 total += self.pull * share * np.array([self.directions[r] @ matrix @ y for y in x])
         return total
-
-    def side_columns(self, items: Any) -> dict[str, FloatArray]:
-        """None: the code is all it needs."""
-        return {}
 
     # -- storing -----------------------------------------------------------------
 

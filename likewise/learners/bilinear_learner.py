@@ -14,26 +14,17 @@ that it was learned without; two standard errors are clear, so that luck changes
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from likewise.learners import teachings
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.own_settings import BilinearSettings
 from likewise.learners.plain import Plain
 from likewise.learners.settings import check_learner
-from likewise.learners.teachings import (
-    Taught,
-    Triples,
-    alike_unmarked,
-    directions,
-    taught,
-    triples,
-    wrongly_ordered,
-)
 from likewise.solvers.groups import block_weights, local_weights, within_groups
 from likewise.spaces import Blocks
 from likewise.types import FitReport, FloatArray, Preferences, as_matrix
@@ -51,24 +42,11 @@ CLEARLY = 2.0
 
 
 class BilinearLearner(BaseEstimator):
-    """Learns a :class:`~likewise.learners.bilinear.Bilinear` similarity.
+    """Learns a :class:`~likewise.learners.bilinear.Bilinear` similarity, or stays with plain.
 
-    Parameters
-    ----------
-    plain
-        The plain similarity: its space and its block weights w0; one block of the vectors'
-        length where not given.
-    seed
-        Of the pictures that are drawn at random.
-    extension, evidence, others, weight, ridge, exponent, prior, pull, warmth, reach, M
-        See :class:`~likewise.learners.own_settings.BilinearSettings`.
-
-    Attributes
-    ----------
-    similarity_ : Bilinear or Plain
-    report_ : FitReport
-    held_out_ : dict of form to the share in the wrong order per taught query; empty where
-        nothing was chosen
+    Without ``plain`` it is one block of the vectors' length; ``seed`` is of pictures drawn at
+    random.  The rest: :class:`~likewise.learners.own_settings.BilinearSettings`.  ``held_out_`` is
+    the share in the wrong order per taught query, by form; empty where nothing was chosen.
     """
 
     def __init__(
@@ -101,19 +79,11 @@ class BilinearLearner(BaseEstimator):
         *,
         marks: sparse.csr_array | None = None,
     ) -> BilinearLearner:
-        """Learn from marks.
+        """Learn from preferences (rows of ``queries`` and of ``X``) or marks.
 
-        Parameters
-        ----------
-        X
-            Picture vectors of the items, one row each.
-        preferences
-            Rows of ``queries`` and ``X``.
-        queries
-            Vectors of the queries; the items themselves where not given.
-        marks
-            Queries x items: above 0 relevant, below 0 not.  Preferences say nothing of a query
-            whose marks are all relevant; here it counts.
+        Items are the queries where none are given.  ``marks`` are queries x items, above 0
+        relevant, below 0 not; a query whose marks are all relevant has no preference, and counts
+        here.
         """
         started = time.perf_counter()
         check_learner(self, BilinearSettings)
@@ -123,7 +93,7 @@ class BilinearLearner(BaseEstimator):
         x = as_matrix(x, dim=dim, name="items")
         q = x if queries is None else as_matrix(queries, dim=dim, name="queries")
         preferences.check(len(q), len(x))
-        said = taught(x, q, preferences, marks)
+        said = teachings.taught(x, q, preferences, marks)
         self.held_out_: dict[str, FloatArray] = {}
         self._fitted = (float("nan"), float("nan"), "")
         notes: list[str] = []
@@ -136,7 +106,7 @@ class BilinearLearner(BaseEstimator):
             )
         else:
             # What the collection knows before any mark is the same for all folds and forms.
-            self._known = alike_unmarked(x, np.sqrt(self._plain.w0), self.seed)
+            self._known = teachings.alike_unmarked(x, np.sqrt(self._plain.w0), self.seed)
             form = self._choose(said, notes)
             self.similarity_ = self._model(said, form)
         self._report(form, said, notes, started)
@@ -144,7 +114,7 @@ class BilinearLearner(BaseEstimator):
 
     # -- forms -------------------------------------------------------------------
 
-    def _choose(self, said: Taught, notes: list[str]) -> str:
+    def _choose(self, said: teachings.Taught, notes: list[str]) -> str:
         if self.extension != "auto":
             return self.extension
         rows = said.groups
@@ -157,19 +127,19 @@ class BilinearLearner(BaseEstimator):
             rest = said.only(np.setdiff1d(np.arange(len(said)), held))
             for form in FORMS:
                 vectors = self._model(rest, form).surrogates(said.queries[held])
-                wrong[form][fold == number] = wrongly_ordered(
+                wrong[form][fold == number] = teachings.wrongly_ordered(
                     said, held, vectors, others=self.others, weight=self.weight, seed=self.seed
                 )
         self.held_out_ = wrong
         best = min(FORMS, key=lambda form: float(wrong[form].mean()))
         return next(form for form in FORMS if not _clearly_worse(wrong[form], wrong[best]))
 
-    def _model(self, said: Taught, form: str) -> Bilinear:
+    def _model(self, said: teachings.Taught, form: str) -> Bilinear:
         half, theta, found = self._half(said)
         parts: dict[str, Any] = {"half": half}
         if form != "groups":
             parts["members"], parts["sizes"] = said.members()
-            parts["directions"] = directions(said)
+            parts["directions"] = teachings.directions(said)
         parts |= {"M": self.M, "pull": self.pull, "warmth": self.warmth, "reach": self.reach}
         model = Bilinear(self._plain, said.queries, **parts)
         if form != "groups+tastes":
@@ -184,7 +154,7 @@ class BilinearLearner(BaseEstimator):
         tastes[:, weighed] = moved
         return Bilinear(self._plain, said.queries, tastes=tastes, **parts)
 
-    def _half(self, said: Taught) -> tuple[FloatArray, FloatArray, Triples]:
+    def _half(self, said: teachings.Taught) -> tuple[FloatArray, FloatArray, teachings.Triples]:
         """R theta^1/2 W^1/2, theta, and what it was learned from.
 
         R is the root of the plain weights; blocks without weight stay out.
@@ -207,7 +177,7 @@ class BilinearLearner(BaseEstimator):
         half[used] = within.half
         names = [name for name, weight in self._plain.weights.items() if weight > 0]
         blocks = [self._plain.space.slices[name] for name in names]
-        found = triples(
+        found = teachings.triples(
             said,
             root,
             half @ half.T,
@@ -225,8 +195,10 @@ class BilinearLearner(BaseEstimator):
 
     # -- telling -----------------------------------------------------------------
 
-    def _report(self, form: str, said: Taught, notes: list[str], started: float) -> None:
+    def _report(self, form: str, said: teachings.Taught, notes: list[str], started: float) -> None:
         objective, gap, gap_is = self._fitted
+        every = self.get_params().items()
+        scalars = {k: v for k, v in every if isinstance(v, (bool, int, float, str))}
         self.report_ = FitReport(
             method=f"bilinear {form}".strip(),
             preferences=len(said.preferences),
@@ -236,7 +208,7 @@ class BilinearLearner(BaseEstimator):
             gap=gap,
             gap_is=gap_is,
             seconds=time.perf_counter() - started,
-            settings={**_scalars(self.get_params()), "extension": form or self.extension},
+            settings={**scalars, "extension": form or self.extension},
             held_out={f"wrong {key}": float(v.mean()) for key, v in self.held_out_.items()},
             notes=tuple(notes),
         )
@@ -245,7 +217,3 @@ class BilinearLearner(BaseEstimator):
 def _clearly_worse(wrong: FloatArray, best: FloatArray) -> bool:
     lost = wrong - best
     return bool(lost.mean() > CLEARLY * lost.std() / np.sqrt(len(lost)))
-
-
-def _scalars(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in settings.items() if isinstance(v, (bool, int, float, str))}

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
@@ -16,40 +16,18 @@ from likewise.learners.clicks import NO_VOCABULARY, Clicks, Vocabulary
 from likewise.learners.plain import Plain
 from likewise.solvers.cca import CCA, cca
 from likewise.solvers.rcca import ROUND, Model, Settings, Solution, State, rcca, scaled
-from likewise.types import (
-    BadInput,
-    FitReport,
-    FloatArray,
-    IdArray,
-    Preferences,
-    Similarity,
-    as_matrix,
-)
+from likewise.types import BadInput, FitReport, FloatArray, IdArray, Preferences, as_matrix
+
+NOTHING = "There are no clicks with known words: plain similarity, and full text for words."
 
 
 class ClickLearner(BaseEstimator):
     """Ranked CCA: a CCA of queries and clicked pictures, sharpened by triplets.
 
-    Parameters
-    ----------
-    plain
-        The plain similarity of the pictures.
-    dim, word_ridge, picture_ridge, margin, weighted, held_out
-        See :class:`~likewise.learners.own_settings.RankedCCASettings`.  No query is held out
-        where there are fewer than 20.
-    step, mu, gamma, eta, learn_w, rounds, round_size, patience, threads, seed
-        Of the descent: see :class:`likewise.solvers.rcca.Settings`.
-    vocabulary
-        Stored with the model; see :class:`Clicks`.
-
-    Attributes
-    ----------
-    similarity_
-        :class:`Clicks`, or plain similarity where there was nothing to learn from.
-    report_
-        What the fit tells of itself.
-    state_
-        Where the descent stands, to write down or to go on from; None without a descent.
+    See :class:`~likewise.learners.own_settings.RankedCCASettings` and, for the descent,
+    :class:`likewise.solvers.rcca.Settings`.  No query is held out where there are fewer than 20.
+    ``vocabulary`` is stored with the model.  ``similarity_`` is plain where there was nothing to
+    learn from; ``state_`` is where the descent stands, to go on from, None without a descent.
     """
 
     def __init__(
@@ -80,7 +58,7 @@ class ClickLearner(BaseEstimator):
         self.step, self.mu, self.gamma, self.eta, self.learn_w = step, mu, gamma, eta, learn_w
         self.rounds, self.round_size, self.patience = rounds, round_size, patience
         self.threads, self.seed = threads, seed
-        self.similarity_: Similarity
+        self.similarity_: Clicks | Plain
         self.report_: FitReport
         self.state_: State | None
 
@@ -98,23 +76,11 @@ class ClickLearner(BaseEstimator):
         state: State | None = None,
         keep: Callable[[State], None] | None = None,
     ) -> ClickLearner:
-        """Learn from triplets.
+        """Learn from triplets: ``query`` is a row of ``queries``, sparse rows of the vocabulary.
 
-        Parameters
-        ----------
-        X
-            Picture vectors, one row each.
-        preferences
-            Triplets: ``query`` is a row of ``queries``, ``better`` and ``worse`` of ``X``.
-        queries
-            The texts as sparse rows of the vocabulary.
-        clicks
-            (query, item, count) that CCA starts from; without it, the distinct pairs of query
-            and better picture.
-        state
-            ``state_`` of an interrupted fit on the same data, to go on from.
-        keep
-            Called with the state after every round, to write it down.
+        CCA starts from ``clicks`` (query, item, count); without them from the distinct pairs of
+        query and better picture.  ``state`` is that of an interrupted fit on the same data;
+        ``keep`` is called with the state after every round, to write it down.
         """
         began, self.state_ = time.perf_counter(), None
         x, texts = as_matrix(X, dim=self.plain.space.dim, name="picture vectors"), _texts(queries)
@@ -123,9 +89,12 @@ class ClickLearner(BaseEstimator):
         notes: list[str] = []
         start = self._start(x, texts, pairs)
         if start is None:
-            return self._nothing(preferences, texts, began)
+            self.similarity_ = self.plain
+            self._report(preferences, texts, None, began, [NOTHING], 0)
+            return self
         train, held = self._split(preferences)
-        model, solution = Model(start.wq, self._first(start), start.wv), None
+        first = np.diag(start.rho) if self.weighted else np.eye(len(start.rho))
+        model, solution = Model(start.wq, first, start.wv), None
         if len(train):
             model = scaled(model, texts, x.astype(np.float64), _columns(train), self.margin)
             solution = self._descend(x, texts, train, held, model, state, keep)
@@ -144,10 +113,9 @@ class ClickLearner(BaseEstimator):
 
         The weights are pulled towards the model so far, as they were towards CCA before.
         """
-        if not isinstance(getattr(self, "similarity_", None), Clicks):
+        began, old = time.perf_counter(), getattr(self, "similarity_", None)
+        if not isinstance(old, Clicks):
             return self.fit(X, preferences, queries)
-        began, old = time.perf_counter(), self.similarity_
-        assert isinstance(old, Clicks)
         x, texts = as_matrix(X, dim=self.plain.space.dim, name="picture vectors"), _texts(queries)
         preferences.check(texts.shape[0], len(x))
         if texts.shape[1] != old.words:
@@ -174,9 +142,6 @@ class ClickLearner(BaseEstimator):
             seed=self.seed,
         )
         return found if len(found.rho) else None
-
-    def _first(self, start: CCA) -> NDArray[np.float64]:
-        return np.diag(start.rho) if self.weighted else np.eye(len(start.rho))
 
     def _descend(
         self,
@@ -207,14 +172,6 @@ class ClickLearner(BaseEstimator):
         rng = np.random.default_rng([self.seed, 1])
         out = np.isin(preferences.query, rng.choice(asked, count, replace=False))
         return preferences.where(~out), preferences.where(out)
-
-    def _nothing(
-        self, preferences: Preferences, texts: sparse.csr_array, began: float
-    ) -> ClickLearner:
-        self.similarity_ = self.plain
-        note = "There are no clicks with known words: plain similarity, and full text for words."
-        self._report(preferences, texts, None, began, [note], 0)
-        return self
 
     def _report(
         self,

@@ -15,16 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likewise.learners.plain import CodesAlone
 from likewise.spaces import Blocks, Projected, unit_rows
-from likewise.types import (
-    BadInput,
-    FloatArray,
-    IdArray,
-    Surrogate,
-    as_matrix,
-    as_vector,
-    check_k,
-)
+from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_matrix, as_vector, check_k
 
 Vocabulary = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
 """What a text vocabulary's ``to_arrays`` gave: kept with the model, and handed back as it is."""
@@ -32,13 +25,13 @@ Vocabulary = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
 NO_VOCABULARY: Vocabulary = ({}, {})
 
 
-class _ClickModel:
+class _ClickModel(CodesAlone):
     """What both forms share: the three matrices, texts, suggestions, and how they are stored."""
 
     def __init__(
         self, space: Any, wq: Any, w: Any, wv: Any, *, vocabulary: Vocabulary = NO_VOCABULARY
     ) -> None:
-        self._space = space
+        self.space = space
         self.wq = as_matrix(wq, name="W_q")
         self.w = as_matrix(w, name="W")
         self.wv = as_matrix(wv, name="W_v")
@@ -92,10 +85,6 @@ class _ClickModel:
         order = known[np.lexsort((known, -scores[known]))][:k]
         return order.astype(np.int64), scores[order]
 
-    def side_columns(self, items: Any) -> dict[str, FloatArray]:
-        """None."""
-        return {}
-
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The three matrices, and the vocabulary beside them."""
         arrays, settings = self.vocabulary
@@ -117,38 +106,21 @@ class _ClickModel:
 class Clicks(_ClickModel):
     """Text or picture to picture in the blocks space; a new model needs no new index.
 
-    Parameters
-    ----------
-    space
-        The blocks that pictures are made of.
-    wq, w, wv
-        W_q (words by d), W (d by d) and W_v (picture dimensions by d).
-    vocabulary
-        ``to_arrays()`` of the vocabulary that reads the texts; stored with the model.
+    W_q is words by d, W d by d, and W_v picture dimensions by d; ``vocabulary`` is ``to_arrays()``
+    of the one that reads the texts, stored with the model.
     """
 
     kind: ClassVar[str] = "clicks"
+    space: Blocks
 
     def __init__(
-        self,
-        space: Blocks,
-        wq: Any,
-        w: Any,
-        wv: Any,
-        *,
-        vocabulary: Vocabulary = NO_VOCABULARY,
+        self, space: Blocks, wq: Any, w: Any, wv: Any, *, vocabulary: Vocabulary = NO_VOCABULARY
     ) -> None:
         super().__init__(space, wq, w, wv, vocabulary=vocabulary)
         if len(self.wv) != space.dim:
             raise BadInput(
                 f"W_v takes {len(self.wv)} numbers, but a picture of this space has {space.dim}."
             )
-
-    @property
-    def space(self) -> Blocks:
-        """The blocks space."""
-        space: Blocks = self._space
-        return space
 
     def surrogate(self, query: Any) -> Surrogate:
         """Of a text (a sparse row): W_v W' W_q' t; of a picture: W_v W' W W_v' q."""
@@ -183,12 +155,7 @@ class ClicksCompact(_ClickModel):
     """
 
     kind: ClassVar[str] = "clicks-compact"
-
-    @property
-    def space(self) -> Projected:
-        """The projected space."""
-        space: Projected = self._space
-        return space
+    space: Projected
 
     def surrogate(self, query: Any) -> Surrogate:
         """The query's own projection: t W_q of a text, q W_v W' of a picture."""

@@ -45,21 +45,11 @@ Lookup = Callable[[IdArray], FloatArray]
 class MarkSettings:
     """How marks become a surrogate; the values were chosen on photographs.
 
-    Parameters
-    ----------
-    query
-        How many relevant marks the query itself counts for.
-    negatives, patience
-        b and k above: how strongly irrelevant pictures push, and how many it takes.
-    whiten
-        Exponent of the partial whitening; 0 leaves it out.
-    ridge
-        Added to the variances before that, as a share of the largest.
-    expand
-        How many unmarked results are added; 0 leaves it out.
-    expand_weight, expand_power, expand_damping
-        Weight of their mean; exponent on their scores in it; how fast relevant marks
-        make it fade.
+    ``query`` is how many relevant marks the query itself counts for; ``negatives`` and ``patience``
+    are b and k above.  ``whiten`` is the exponent of the whitening (0: none), ``ridge`` is added
+    to the variances before, as a share of the largest.  ``expand`` unmarked results (0: none) are
+    added: weight of their mean, exponent on their scores in it, and how fast relevant marks make it
+    fade.
     """
 
     query: float = 1.0
@@ -143,16 +133,9 @@ class _Sum(NamedTuple):
 
 
 class MarkedQuery:
-    """Turns a query and its marks into a surrogate.
+    """Turns a query and its marks into a surrogate, by plain similarity or the active model.
 
-    Parameters
-    ----------
-    similarity
-        What turns a picture into a surrogate: plain similarity or the active model.
-    background
-        How the collection varies; without it nothing is whitened.
-    settings
-        See :class:`MarkSettings`.
+    Without a ``background`` nothing is whitened.
 
     Examples
     --------
@@ -194,26 +177,11 @@ class MarkedQuery:
         codes: Lookup | None = None,
         marked_ids: ArrayLike = (),
     ) -> Surrogate:
-        """The surrogate of a query with marks.
+        """The surrogate of a query (a picture vector or a surrogate) with marks, one row each.
 
-        Parameters
-        ----------
-        query
-            Its picture vector, or its surrogate (words turned into picture space).
-        positives, negatives
-            Picture vectors of what was marked relevant and irrelevant, one row each.
-        positive_weights, negative_weights
-            How much each mark counts; one each unless given.
-        index, codes
-            Where unmarked results are found, and the picture vectors of ids; without
-            them nothing is expanded.
-        marked_ids
-            Ids of the marked items and of the query itself, which are no news.
-
-        Returns
-        -------
-        Surrogate
-            Without any mark, that of the similarity, untouched.
+        Without any mark it is that of the similarity, untouched.  Unmarked results are found in
+        ``index`` and their vectors in ``codes``; without them nothing is expanded.  ``marked_ids``
+        are the marked items and the query itself, which are no news.
         """
         good = self._all(positives, positive_weights, "positives", "positive_weights")
         bad = self._all(negatives, negative_weights, "negatives", "negative_weights")

@@ -17,15 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.learners.plain import CodesAlone
 from likewise.solvers.metric import MetricFit, learn_metric
 from likewise.spaces import Squared
-from likewise.types import (
-    BadInput,
-    FloatArray,
-    Surrogate,
-    as_matrix,
-    as_vector,
-)
+from likewise.types import BadInput, FloatArray, Surrogate, as_matrix, as_vector
 
 SPREAD = 100.0
 """Mean squared distance between two pictures that every block is scaled to."""
@@ -34,18 +29,11 @@ PRICE = 20.0
 """C of the paper, for blocks of that spread."""
 
 
-class Metric:
-    """score(q, x) = -sum_m w_m (q_m - x_m)^2.
+class Metric(CodesAlone):
+    """score(q, x) = -sum_m w_m (q_m - x_m)^2, over codes ``[x, x o x]``.
 
-    Parameters
-    ----------
-    space
-        The space whose codes are ``[x, x o x]``.
-    weights
-        w, one weight a dimension of the picture vector; none negative, not all zero.
-    signed
-        Allow negative weights (ranking-SVM has them).  Such a score is no distance: another
-        picture may be nearer to the query than the query itself.
+    No weight is negative unless ``signed`` (ranking-SVM has such): a score then is no distance, and
+    another picture may be nearer to the query than the query itself.
     """
 
     kind: ClassVar[str] = "metric"
@@ -69,10 +57,6 @@ class Metric:
         x = self.space.base.encode(items)
         out: FloatArray = -(np.square(x.astype(np.float64) - q) @ self.weights)
         return out
-
-    def side_columns(self, items: Any) -> dict[str, FloatArray]:
-        """None: a metric needs no number beside the code."""
-        return {}
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The weights."""
@@ -103,16 +87,8 @@ def solve_scaled(
 ) -> tuple[MetricFit, FloatArray, tuple[str, ...]]:
     """Learn on the balanced scale, and give weights for vectors as they are, with notes.
 
-    Parameters
-    ----------
-    D, near, far
-        As in :func:`~likewise.solvers.metric.learn_metric`, of vectors as they are.
-    scale
-        What each dimension's squared differences are multiplied by while learning.
-    start
-        Weights (for vectors as they are) to fall back on, and the prior where ``pull``.
-    prior
-        Weights (for vectors as they are) to regularise towards instead.
+    Squared differences are multiplied by ``scale`` while learning; all else is of vectors as they
+    are.  ``start`` is what to fall back on, and the prior where ``pull`` and no other is given.
     """
     near_to = start if pull and prior is None else prior
     base = None

@@ -38,20 +38,9 @@ Answer = tuple[float, bool]
 class OfferSettings:
     """When a group is offered; fitted on CIFAR-10 and Flickr8k, with Corel5k in sight.
 
-    Parameters
-    ----------
-    group, member
-        The two weights above.
-    least
-        Likeness from which on the best group is offered at all.
-    slack
-        How much less likeness than that the second and third may have.
-    most
-        How many are offered.
-    own
-        How much a mark of the group says about its threshold.
-    stiff
-        How slowly answers change it.
+    ``group`` and ``member`` are the weights above.  The best group is offered from the likeness
+    ``least`` on, up to ``most`` others with ``slack`` less.  ``own`` is how much a mark of the
+    group says about its threshold, ``stiff`` how slowly answers change it.
     """
 
     group: float = 0.37
@@ -75,12 +64,7 @@ class _Group:
 class TaughtGroups:
     """Taught queries of one space, ready to be compared with a new one.
 
-    Parameters
-    ----------
-    codes
-        Picture vectors of the collection, or of a fair sample of it.
-    w0
-        The plain weights.
+    ``codes`` are picture vectors of the collection, or of a fair sample; ``w0`` the plain weights.
     """
 
     def __init__(self, codes: Any, w0: Any, settings: OfferSettings | None = None) -> None:

@@ -12,16 +12,16 @@ from likewise.spaces import Blocks
 from likewise.types import BadInput, FloatArray, Surrogate, as_matrix, as_vector
 
 
-class Plain:
-    """score(q, x) = sum over blocks b of w0_b (q_b . x_b): a weighted sum of block cosines.
+class CodesAlone:
+    """What a similarity has that needs no number of an item beside its code."""
 
-    Parameters
-    ----------
-    space
-        The blocks that pictures are made of.
-    weights
-        w0, one weight a block; equal weights where none are given.
-    """
+    def side_columns(self, items: Any) -> dict[str, FloatArray]:
+        """None."""
+        return {}
+
+
+class Plain(CodesAlone):
+    """score(q, x) = sum over blocks b of w0_b (q_b . x_b): a weighted sum of block cosines."""
 
     kind: ClassVar[str] = "plain"
 
@@ -51,10 +51,6 @@ class Plain:
                 x[:, part].astype(float) @ q[part].astype(float)
             )
         return total
-
-    def side_columns(self, items: Any) -> dict[str, FloatArray]:
-        """None: plain similarity needs no number beside the code."""
-        return {}
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The weights by block."""

@@ -25,19 +25,7 @@ from likewise.types import FitReport, Preferences, as_matrix
 class ReferenceLearner(BaseEstimator):
     """Learns a :class:`~likewise.learners.bilinear.Bilinear` similarity of the diagonal form.
 
-    Parameters
-    ----------
-    plain
-        The plain similarity; one block of the vectors' length where not given.
-    seed
-        Not used: nothing is drawn at random.
-    sigma, C, M, clip, tol
-        See :class:`~likewise.learners.own_settings.ReferenceSettings`.
-
-    Attributes
-    ----------
-    similarity_ : Bilinear or Plain
-    report_ : FitReport
+    See :class:`~likewise.learners.own_settings.ReferenceSettings`; nothing is drawn by ``seed``.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ takes the sum of the normalised weights of its nearest references and becomes th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,17 +17,10 @@ from likewise.types import BadInput, FloatArray, Preferences, as_matrix, as_vect
 
 
 class Learned(NamedTuple):
-    """What the reference queries learned.
+    """What the references learned: a row of weights (or, in `directions`, a direction) each.
 
-    Attributes
-    ----------
-    weights
-        One row a reference: weights of the dimensions (or, in `directions`, a direction).
-    taught
-        Whether the reference had any preference, and its answer was kept; the others hold
-        what plain similarity has.
-    objective, gap
-        Of each reference's problem; the gap is certified.
+    ``taught`` ones had a preference and their answer was kept; the others hold what plain
+    similarity has.  ``gap`` of a reference's problem is certified.
     """
 
     weights: FloatArray
@@ -56,37 +49,16 @@ def learn_references(
 ) -> Learned:
     """Weights of every reference query: equation (8) of the paper, one problem each.
 
-    Parameters
-    ----------
-    X
-        Item vectors, one row each.
-    references
-        Vectors of the reference queries, one row each.
-    preferences
-        ``query`` numbers a reference; ``better`` and ``worse`` are rows of ``X``.
-    sigma
-        Pull towards the direction of ``w0``, in [0, 1); 0 is a ranking SVM a reference.
-    C
-        Price of a broken preference.
-    clip
-        Set negative weights to zero after solving: the angular term is blind to the sign, and
-        a negative weight calls items similar that are opposite to the query.
-    w0
-        Plain weights; ones by default.
-    prior
-        Weights to stay close to in place of zero (the paper's reference [11] takes ``w0``).
-    tol
-        Relative duality gap to reach.
-    workers
-        Threads; all cores by default.
-
-    Returns
-    -------
-    Learned
-        A reference without preferences, or whose answer turned against plain similarity
-        (``w0 . w <= 0``), takes part with ``w0``.
+    ``query`` of the preferences numbers a reference.  ``sigma`` in [0, 1) pulls towards ``w0``; 0
+    is a ranking SVM a reference.  C is the price of a broken preference, ``tol`` the relative
+    duality gap to reach.  ``clip`` sets negative weights to zero: the angular term is blind to the
+    sign, and a negative weight calls items similar that are opposite to the query.  ``prior`` are
+    weights to stay close to in place of zero (the paper's reference [11] takes ``w0``).  A
+    reference without preferences, or whose answer has ``w0 . w <= 0``, takes part with ``w0``.
     """
-    items, queries, plain = _checked(X, references, w0)
+    items = as_matrix(X, name="items")
+    queries = as_matrix(references, dim=items.shape[1], name="reference queries").astype(float)
+    plain = plain_weights(w0, items.shape[1])
     check_settings(sigma, C)
     found = rank_many(
         items,
@@ -121,12 +93,6 @@ def plain_weights(w0: ArrayLike | None, dim: int) -> FloatArray:
     if not (plain >= 0).all() or not plain.any():
         raise BadInput("Plain weights must not be negative, and not all zero.")
     return plain
-
-
-def _checked(X: ArrayLike, references: ArrayLike, w0: Any) -> tuple[FloatArray, FloatArray, Any]:
-    items = as_matrix(X, name="items")
-    queries = as_matrix(references, dim=items.shape[1], name="reference queries")
-    return items, queries.astype(np.float64), plain_weights(w0, items.shape[1])
 
 
 def check_settings(sigma: float, C: float) -> None:

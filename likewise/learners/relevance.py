@@ -25,14 +25,8 @@ from likewise.types import BadInput, FloatArray, IdArray, Preferences, as_matrix
 class Task:
     """Queries and items with a relevance matrix: above 0 relevant, 0 irrelevant, below 0 unknown.
 
-    Parameters
-    ----------
-    rows
-        Row of the caller's item matrix that each item is.
-    asked
-        Queries before those that teach nothing were left out.
-    notes
-        What was left out, in sentences.
+    ``rows`` are those of the caller's item matrix; ``asked`` counts queries before some were left
+    out.
     """
 
     queries: Floats
@@ -79,9 +73,7 @@ def prepare(
     max_queries: int,
     rng: np.random.Generator,
 ) -> tuple[Blocks, FloatArray, Task]:
-    """What every learner here begins with: its space, the plain weight w0 of each dimension,
-    and its task.  Where no plain similarity is given it is one block of weight 1.
-    """
+    """A learner's space, its plain weights w0 a dimension (1 without a plain one), and its task."""
     x = as_matrix(X, name="items")
     start = plain if plain is not None else Plain(Blocks.identity({"x": x.shape[1]}))
     x = as_matrix(x, dim=start.space.dim, name="items")
@@ -104,30 +96,22 @@ def make_task(
     rng = np.random.default_rng(seed)
     items = as_matrix(items, name="items").astype(np.float64)
     m, d = items.shape
-    rows = np.arange(m)
-    z = None if queries is None else as_matrix(queries, dim=d, name="queries").astype(np.float64)
+    own, z = queries is None, items
+    if queries is not None:
+        z = as_matrix(queries, dim=d, name="queries").astype(np.float64)
     if isinstance(y, Preferences):
-        z = items if z is None else z
         relevance, rows, chosen = _from_preferences(y, len(z), m)
-    elif is_labels(y):
+        return _usable(z[chosen], items[rows], relevance, rows)
+    chosen = np.arange(len(z))
+    if own:
+        chosen = np.sort(rng.choice(m, min(m, max_queries), replace=False)).astype(np.int64)
+    if is_labels(y):
         labels = _labels(y, m, "item")
-        if z is None:
-            chosen = _draw(m, max_queries, rng)
-            relevance = _same(labels[chosen], labels)
-            relevance = _without_self(relevance, chosen)
-            z = items
-        else:
-            chosen = np.arange(len(z))
-            relevance = _same(_labels(query_labels, len(z), "query"), labels)
+        relevance = _same(labels[chosen] if own else _labels(query_labels, len(z), "query"), labels)
     else:
-        relevance = _matrix(y, None if z is None else len(z), m)
-        if z is None:
-            chosen = _draw(m, max_queries, rng)
-            relevance = _without_self(sparse.csr_array(relevance[chosen]), chosen)
-            z = items
-        else:
-            chosen = np.arange(len(z))
-    return _usable(z[chosen], items[rows], relevance, rows)
+        relevance = sparse.csr_array(_matrix(y, len(z), m)[chosen])
+    relevance = _without_self(relevance, chosen) if own else relevance
+    return _usable(z[chosen], items, relevance, np.arange(m))
 
 
 def _usable(z: Floats, x: Floats, relevance: sparse.csr_array, rows: IdArray) -> Task:
@@ -171,12 +155,11 @@ def _labels(y: Any, count: int, whose: str) -> NDArray[Any]:
     return labels
 
 
-def _matrix(y: Any, n: int | None, m: int) -> sparse.csr_array:
+def _matrix(y: Any, n: int, m: int) -> sparse.csr_array:
     relevance: Any = y if sparse.issparse(y) else np.asarray(y)
-    wanted = (m if n is None else n, m)
-    if relevance.shape != wanted:
+    if relevance.shape != (n, m):
         raise BadInput(
-            f"The relevance matrix must have one row a query and one column an item, {wanted}, "
+            f"The relevance matrix must have one row a query and one column an item, {n, m}, "
             f"not {relevance.shape}."
         )
     csr = sparse.csr_array(relevance, dtype=np.float64)
@@ -222,7 +205,3 @@ def _from_preferences(
     relevance[row, np.searchsorted(items, preferences.worse)] = 0.0
     relevance[row, np.searchsorted(items, preferences.better)] = 1.0
     return sparse.csr_array(relevance), items, queries
-
-
-def _draw(m: int, most: int, rng: np.random.Generator) -> IdArray:
-    return np.sort(rng.choice(m, min(m, most), replace=False)).astype(np.int64)

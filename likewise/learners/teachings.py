@@ -28,19 +28,7 @@ ANCHORS, POOL, NEAREST = 500, 10_000, 5
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """Reference queries and their graded marks.
-
-    Parameters
-    ----------
-    queries
-        Vectors of the reference queries, one row each.
-    items
-        Vectors of all items.
-    grades
-        Queries x items: above 0 relevant, below 0 irrelevant, by how much; 0 unknown.
-    preferences
-        The triplets, ``query`` being the row of a reference.
-    """
+    """Reference queries and their marks: queries x items, above 0 relevant, below 0 irrelevant."""
 
     queries: FloatArray
     items: FloatArray

@@ -18,20 +18,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from likewise.learners.own_settings import TopPrecisionSettings
-from likewise.learners.plain import Plain
+from likewise.learners.plain import CodesAlone, Plain
 from likewise.learners.relevance import Task, is_labels, make_task, prepare
 from likewise.learners.settings import check_learner
 from likewise.solvers.top_precision import mean_top_precision, score_blocks, solve
 from likewise.solvers.top_precision_fast import descend
 from likewise.spaces import Blocks
-from likewise.types import (
-    BadInput,
-    FitReport,
-    FloatArray,
-    Surrogate,
-    as_matrix,
-    as_vector,
-)
+from likewise.types import BadInput, FitReport, FloatArray, Surrogate, as_matrix, as_vector
 
 SMALL_ENOUGH = 100_000
 """Queries times items up to which ``solver="auto"`` solves exactly: about a second."""
@@ -42,18 +35,8 @@ TOO_DEAR = (
 )
 
 
-class TopPrecision:
-    """score(z, x) = z'Wx.
-
-    Parameters
-    ----------
-    space
-        The blocks that pictures are made of.
-    weights
-        W as a d x d matrix, or d numbers for a diagonal W.
-    made_by
-        Which solver or baseline made it: ``exact``, ``fast``, ``oasis``, ...
-    """
+class TopPrecision(CodesAlone):
+    """score(z, x) = z'Wx; W is a d x d matrix, or d numbers for a diagonal one."""
 
     kind: ClassVar[str] = "top-precision"
 
@@ -82,10 +65,6 @@ class TopPrecision:
         w = self.matrix
         return np.array([z @ w @ x for x in self.space.encode(items).astype(np.float64)])
 
-    def side_columns(self, items: Any) -> dict[str, FloatArray]:
-        """None: the code is all it needs."""
-        return {}
-
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """W."""
         return {"weights": self.weights}, {"made_by": self.made_by}
@@ -113,22 +92,9 @@ class _Model(NamedTuple):
 
 
 class TopPrecisionLearner(BaseEstimator):
-    """Learns a :class:`TopPrecision` similarity.
+    """Learns a :class:`TopPrecision` similarity, with the prior W0 = lambda diag(w0) of ``plain``.
 
-    Parameters
-    ----------
-    plain
-        The plain similarity, whose weights w0 make the prior W0 = lambda diag(w0) and whose
-        space is the model's; plain cosine of the vectors where not given.
-    seed
-        Of every draw.
-    solver, C, lam, loss, diagonal, tol, step, epochs, max_queries, held_out
-        See :class:`~likewise.learners.own_settings.TopPrecisionSettings`.
-
-    Attributes
-    ----------
-    similarity_ : TopPrecision
-    report_ : FitReport
+    See :class:`~likewise.learners.own_settings.TopPrecisionSettings`; ``seed`` is of every draw.
     """
 
     def __init__(
@@ -163,21 +129,11 @@ class TopPrecisionLearner(BaseEstimator):
     ) -> TopPrecisionLearner:
         """Learn from items and what is relevant to what.
 
-        Parameters
-        ----------
-        X
-            Picture vectors of the items, m x d.
-        preferences
-            :class:`likewise.types.Preferences`, class labels (m of them), or a relevance matrix
-            queries x items, dense or sparse (above 0 relevant, 0 irrelevant, below 0 unknown).
-        queries
-            Query vectors; where not given, items are the queries, and an item is neither
-            relevant nor irrelevant to itself.
-        query_labels
-            Classes of ``queries``, where ``preferences`` are classes of items.
-        validation
-            ``(queries, relevance or labels)`` that choose the settings instead of a held-out
-            share.
+        ``preferences`` may also be class labels of the items, or a relevance matrix queries x
+        items, dense or sparse (above 0 relevant, 0 irrelevant, below 0 unknown).  Without
+        ``queries`` the items are, and none is relevant or irrelevant to itself.  ``query_labels``
+        are classes of ``queries``; ``validation`` (queries, relevance or labels) chooses the
+        settings instead of a held-out share.
         """
         started = time.perf_counter()
         check_learner(self, TopPrecisionSettings)

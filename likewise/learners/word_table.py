@@ -31,17 +31,9 @@ from likewise.types import BadInput, FloatArray, Surrogate
 class WordTable:
     """s(q, d) = tau(d) sum_i weight_i table[bin_i, q_i, d_i].
 
-    Parameters
-    ----------
-    space
-        Words and their levels; it owns tau.
-    table
-        One (n + 1) x (n + 1) table a bin of words: rows are counts in the query, columns
-        counts in the picture, from 0 to n (n at most the space's levels).
-    bins
-        The bin of each word; all words in one where not given.
-    weight
-        What a word's table is multiplied by; idf^2 where not given.
+    ``table`` is (n + 1) x (n + 1) a bin: rows are counts in the query, columns counts in the
+    picture, n at most the space's levels.  Without ``bins`` there is one; a word's ``weight`` is
+    idf^2.
     """
 
     kind: ClassVar[str] = "word-table"

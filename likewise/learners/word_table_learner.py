@@ -37,24 +37,9 @@ USUAL = 1.0
 
 
 class WordTableLearner(BaseEstimator):
-    """Learns a :class:`WordTable` from preferences.
+    """Learns a :class:`WordTable` from preferences; ``plain`` is of a space with levels of words.
 
-    Parameters
-    ----------
-    plain
-        The plain similarity of the words, whose space has their levels and the document
-        normaliser.
-    seed
-        Of every random choice.
-    n, bins, C, lam, power, share, tol
-        See :class:`~likewise.learners.own_settings.WordTableSettings`; n at most the levels.
-
-    Attributes
-    ----------
-    similarity_
-        The learned :class:`WordTable`.
-    report_
-        A :class:`~likewise.types.FitReport`.
+    See :class:`~likewise.learners.own_settings.WordTableSettings`; n at most the levels.
     """
 
     def __init__(
@@ -74,17 +59,7 @@ class WordTableLearner(BaseEstimator):
         self.lam, self.power, self.share, self.tol, self.seed = lam, power, share, tol, seed
 
     def fit(self, X: Any, preferences: Preferences, queries: Any = None) -> WordTableLearner:
-        """Learn from preferences between rows of ``X``, histograms of words.
-
-        Parameters
-        ----------
-        X
-            Counts of words, one row a picture.
-        preferences
-            Rows of ``queries`` and of ``X``.
-        queries
-            Counts of the queries; rows of ``X`` where not given.
-        """
+        """Learn from preferences between rows of ``queries`` (or ``X``) and ``X``, word counts."""
         began = time.perf_counter()
         self._check()
         items = self.plain.space.counts(X)

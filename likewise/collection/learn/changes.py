@@ -36,14 +36,9 @@ def changes(
     truth: Mapping[str, Mapping[str, float]],
     evidence: Marks,
 ) -> dict[str, list[dict[str, Any]]]:
-    """The queries that lost and won most against the baseline, each with both orders.
+    """The queries that lost and won most against the baseline, by the comparison's measure.
 
-    Returns
-    -------
-    dict
-        ``worst`` and ``best``: ``query`` (item, upload, crop), ``before`` and ``after`` (the
-        measure that the comparison is by), ``items_before`` and ``items_after`` (pairs of an
-        item's number and whether it is relevant, the best first).
+    ``items_before`` and ``items_after`` are pairs of an item's number and whether it is relevant.
     """
     names = sorted(truth)  # the order in which runs are ranked
     before, after = compared.values[compared.baseline], compared.values[method]

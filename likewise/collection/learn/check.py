@@ -31,19 +31,10 @@ SOURCE = "check"
 class Check:
     """How far the check of a model is, and what it asks next.
 
-    Attributes
-    ----------
-    model
-        Its number.
-    done, size
-        Searches that are answered, and how many must be before the next look.
-    item, items
-        The picture that is searched for next, and those to judge for it; None and empty where
-        there is nothing to ask.
-    passed, active, sentence
-        What the guard says so far, and whether the model serves.
-    taught, asked
-        Marks that were given freely, and in checks, until the last look; 0 before the first.
+    ``done`` searches are answered of ``size`` that must be before the next look.  ``item`` is
+    searched for next, ``items`` are to judge for it; None and empty where there is nothing to
+    ask.  ``taught`` marks were given freely and ``asked`` in checks until the last look; 0 before
+    the first.
     """
 
     model: int

@@ -34,15 +34,7 @@ def class_of(path: str) -> str:
 def labels_of_folders(
     paths: Sequence[str], queries: int, labels: int, rng: np.random.Generator
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Queries of each folder, each with some of its folder and some of others.
-
-    Parameters
-    ----------
-    paths
-        Of all pictures.
-    queries, labels
-        How many queries of each folder, and how many labels of each query.
-    """
+    """So many queries of each folder, each with so many labels, of its folder and of others."""
     folders: dict[str, list[str]] = {}
     for path in paths:
         folders.setdefault(class_of(path), []).append(path)

@@ -20,15 +20,7 @@ from likewise.collection.learn.folders import SOURCE as FOLDERS
 from likewise.collection.learn.folders import class_of
 from likewise.collection.lines.line import View
 from likewise.evaluation import Comparison, Run, compare, judged_average_precision, measure, rank
-from likewise.evaluation.guard import (
-    FEWEST_PICTURES,
-    LOOKS,
-    Verdict,
-    depth,
-    draw,
-    judge,
-    next_look,
-)
+from likewise.evaluation.guard import FEWEST_PICTURES, LOOKS, Verdict, depth, draw, judge, next_look
 from likewise.store import Drawn, as_file
 from likewise.types import QueryRef, Similarity
 

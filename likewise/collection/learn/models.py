@@ -50,15 +50,7 @@ def slot_of(task: str) -> str:
 
 
 class Modelling:
-    """The models of a collection.
-
-    Parameters
-    ----------
-    store
-        Where they are kept.
-    lines
-        What is searched, by name.
-    """
+    """The models of a collection."""
 
     def __init__(self, store: Store, lines: Mapping[str, Line]) -> None:
         self._store, self.lines = store, lines
@@ -262,11 +254,7 @@ class Modelling:
     ) -> tuple[Comparison, dict[str, Any]]:
         """Compare two models on judgements (all of the log by default), query by query.
 
-        Returns
-        -------
-        tuple
-            The comparison with ``against`` as its baseline, and the queries that lost and won
-            most (see :func:`likewise.collection.learn.changes.changes`).
+        Gives the comparison with ``against`` as its baseline, and the :func:`.changes.changes`.
         """
         from likewise.collection.learn.changes import changes
         from likewise.evaluation import compare

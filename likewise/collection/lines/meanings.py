@@ -40,10 +40,6 @@ class Meanings:
         self.space, self._doubt = space, float(np.trace(self.covariance)) / max(count, 1)
         self._inverses: dict[float, FloatArray] = {}
 
-    def has(self, column: int) -> bool:
-        """Whether a column varies in this collection: its features are there."""
-        return bool(self._columns[column].any())
-
     def of_columns(self, columns: IdArray, weights: FloatArray) -> Surrogate | None:
         """The direction of a weighted sum of columns; None where nothing varies along it."""
         return self._unit(weights @ self._columns[columns].astype(np.float64))

@@ -40,18 +40,11 @@ AGAINST, PATIENCE = 0.3, 4.0
 
 
 class Spoken(NamedTuple):
-    """Words as a surrogate, of spread 1 where all are sure; and what they were taken for.
+    """Words as a surrogate, of spread 1 where all are sure, moved towards the best results.
 
-    Attributes
-    ----------
-    surrogate, words
-        With the direction of the best results added, and without.
-    known
-        Words of the table that speak.
-    named
-        Words that people's own pictures speak for, and how many.
-    faint
-        Whether it is one word and probably nothing here shows it.
+    ``words`` is without that, ``known`` are words of the table that speak, ``named`` those that
+    people's own pictures speak for, and how many; ``faint``: one word, and probably nothing shows
+    it.
     """
 
     surrogate: Surrogate
@@ -84,14 +77,8 @@ def spoken(
 ) -> Spoken | None:
     """The sum of the words' directions: the table's times its confidence squared, and own ones.
 
-    Parameters
-    ----------
-    words
-        Each word with what the table knows of it.
-    named
-        Items that people named so.
-    whole
-        The whole text as a network of one's own reads it; the table is not asked then.
+    ``named`` are items that people named so; ``whole`` is the text as a network of one's own reads
+    it, and then the table is not asked.
     """
     told = None if words else whole
     known, counts = [], {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.collection.options import Offer
-from likewise.collection.teach.taught import Taught
+from likewise.collection.teach.taught import SESSION, Taught
 from likewise.learners.offers import TaughtGroups, in_common
 from likewise.store import Store
 from likewise.types import LOOK, BadInput, NotFound, Similarity
@@ -52,7 +52,7 @@ class Offers:
                 raise BadInput(
                     f"No feedback is kept for {name!r}; use a name that an answer offered."
                 )
-            grades = {i: value if _is_session(name) else 1.0 if value > 0 else -1.0
+            grades = {i: value if name.startswith(SESSION) else 1.0 if value > 0 else -1.0
                       for i, value in said.items()}  # fmt: skip
             item = self._item(name)
             if item is not None:
@@ -206,7 +206,3 @@ class Offers:
             name, kind, item, value.partition("@")[0] if kind == "upload" else "",
             value if kind == "text" else "", right, len(marks) - right, likeness, used,
         )  # fmt: skip
-
-
-def _is_session(name: str) -> bool:
-    return name.startswith("session:")

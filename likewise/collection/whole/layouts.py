@@ -34,26 +34,12 @@ _PAPER = (128, 128, 128)
 
 
 class CollectionMap(NamedTuple):
-    """Where every item of a generation stands.
+    """Where every item of a generation stands, on a grid of 2**``bits`` cells along the side.
 
-    Attributes
-    ----------
-    name
-        Hash of what it was made from.
-    generation
-        The index generation whose items it shows.
-    bits
-        The grid has 2**bits cells along the side.
-    ids
-        Items in the order in which they appear when one comes nearer.
-    cells
-        Column and row of each.
-    levels
-        The coarsest level (a grid of 2**level cells along the side) that shows each.
-    pages
-        Names of the pages; the first holds the first 256 items, and so on.
-    names
-        What islands are called, and where each stands in shares of the map's side.
+    ``name`` is the hash of what it was made from.  ``ids`` come in the order in which they appear
+    when one comes nearer, with column and row of each, and the coarsest level (a grid of 2**level
+    cells) that shows it.  The first of the ``pages`` holds the first 256 items, and so on;
+    ``names`` are of islands, each with its place in shares of the side.
     """
 
     name: str
@@ -69,30 +55,15 @@ class CollectionMap(NamedTuple):
 class Layouts:
     """Sorted grids and the map of a collection."""
 
-    def __init__(
-        self,
-        store: Store,
-        look: Line,
-        thumbnail: Callable[[int], bytes],
-    ) -> None:
+    def __init__(self, store: Store, look: Line, thumbnail: Callable[[int], bytes]) -> None:
         self._store, self._look, self._thumbnail = store, look, thumbnail
         self._lock, self._making = threading.Lock(), threading.Lock()
         self._map: CollectionMap | None = None
 
     def sorted(self, items: Sequence[int], columns: int | None = None) -> list[list[int | None]]:
-        """Items in rows so that similar ones stand beside each other.
+        """At most 1,000 items in rows (as square as can be), similar ones beside each other.
 
-        Parameters
-        ----------
-        items
-            At most 1,000, each once; those without vectors come last.
-        columns
-            Width of the grid; as square as can be where not given.
-
-        Returns
-        -------
-        list
-            Rows of item numbers, None where a cell stays empty.
+        Those without vectors come last; None is a cell that stays empty.
         """
         wanted = list(dict.fromkeys(int(i) for i in items))
         if not 1 <= len(wanted) <= MOST_SORTED:
@@ -208,13 +179,8 @@ class Layouts:
         for at, item in enumerate(items):
             try:
                 small = _square(self._thumbnail(item))
-            except (
-                LikewiseError,
-                OSError,
-                ValueError,
-                SyntaxError,
-            ):  # gone or unreadable since: its cell stays grey
-                whole = False
+            except (LikewiseError, OSError, ValueError, SyntaxError):
+                whole = False  # gone or unreadable since: its cell stays grey
                 continue
             sheet.paste(small, (at % ACROSS * TILE, at // ACROSS * TILE))
         out = io.BytesIO()

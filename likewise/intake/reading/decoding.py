@@ -56,13 +56,7 @@ class Picture:
 
 
 def decode(data: bytes, *, gps: bool = False, thumbnail: bool = True) -> Picture:
-    """Decode one file's bytes: main picture, EXIF orientation, sRGB, shrunk to the working size.
-
-    Raises
-    ------
-    Unreadable
-        With one reason, for anything that a full load refuses.
-    """
+    """Decode one file's bytes: main picture, EXIF orientation, sRGB, shrunk to the working size."""
     if not data:
         raise Unreadable("The file is empty.")
     with warnings.catch_warnings():
