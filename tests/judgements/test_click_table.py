@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -63,7 +65,7 @@ def test_counts_agree_with_a_loop(log, per_source, pictures, most):
     limits = {"PER_SOURCE": per_source, "PICTURES": pictures, "MAX_CLICKS": most}
     with pytest.MonkeyPatch.context() as patch:
         for name, limit in limits.items():
-            patch.setattr(f"likewise.judgements.click_table.{name}", limit)
+            patch.setattr(sys.modules[click_table.__module__], name, limit)
         found = counts(log)
     assert found == pytest.approx(slow(log, per_source, pictures, most))
 
