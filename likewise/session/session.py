@@ -91,8 +91,7 @@ class TargetSession:
         self._known: tuple[int, Branch | None] = (0, None)
         self.board: Board
 
-    # ----------------------------------------------------------------------
-    # Beginning
+    # -- beginning
 
     @classmethod
     def start(
@@ -221,8 +220,7 @@ class TargetSession:
         """Whether it began from a picture that is no item."""
         return self._vector is not None
 
-    # ----------------------------------------------------------------------
-    # Rounds
+    # -- rounds
 
     def next(
         self,
@@ -240,13 +238,12 @@ class TargetSession:
         query
             The picture closest to the target; the old query stays unless given.
         moved
-            The moved pictures from nearest to farthest from the query, or where each was put
-            (the query is at the centre of the board; those equally far from it have no order).
-            Only these are judged.
+            From nearest to farthest from the query, or where each was put around it (those
+            equally far have no order).  Only these are judged.
         discarded
             Pictures farther than every moved one.
         pinned
-            Pictures to keep on the board; that says nothing about them.
+            Pictures to keep on the board.
         closer
             Each some pictures of the board, of which the first is the closest to the target.
         """
@@ -315,8 +312,7 @@ class TargetSession:
         self.board = self._read(record)
         return self.board
 
-    # ----------------------------------------------------------------------
-    # The end
+    # -- the end
 
     def found(self, item: int, *, keep: bool = False) -> None:
         """The target is found.  ``keep``: the owner agrees that others learn from the session."""
@@ -358,8 +354,7 @@ class TargetSession:
             out += [(query, (*last, item)) for item in asked["discarded"] if last]
         return out
 
-    # ----------------------------------------------------------------------
-    # Parts of a round
+    # -- parts of a round
 
     def _check_query(self, query: int | None, judged: bool) -> None:
         if query is not None and rows_of(self._holdings, [query])[0] < 0:

@@ -188,4 +188,4 @@ def test_the_guard_counts_queries_by_their_own_names(collection):
     run = {str(q): {"1": 1.0, "2": 0.0} for q in range(12)}
     truth = {str(q): {"1": 1.0, "2": 1.0 if q == 2 else 0.0} for q in range(12)}
     found = _measures(run, truth)
-    assert [name for name, (ap, _) in found.items() if np.isnan(ap)] == ["2"]
+    assert [name for name, (ap, *_) in found.items() if np.isnan(ap)] == ["2"]
