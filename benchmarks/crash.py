@@ -78,9 +78,11 @@ def one_life(
     child = context.Process(target=work, args=(str(folder), seed, theirs, sabotage))
     child.start()
     theirs.close()
-    if rng.random() < 0.75:
-        ours.poll(20)  # until it is open; the other quarter dies while opening
-    time.sleep(rng.uniform(0, 0.25))
+    if rng.random() < 0.75:  # after so much was said; the other quarter dies while opening
+        for _ in range(rng.integers(1, 15)):
+            if ours.poll(20):
+                expected.hear(*ours.recv())
+    time.sleep(rng.uniform(0, 0.1))
     child.kill()
     child.join()
     with contextlib.suppress(EOFError, OSError):
