@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from likewise import files
-from likewise.store import Store, verify
+from likewise.store import Store, segment_map, verify
 from likewise.store import segments as segment_module
 from tests.store.conftest import add
 from tests.store.test_damage import flip, without_sums
@@ -89,7 +89,7 @@ def test_a_merge_changes_nothing_that_anybody_sees(store: Store, data: st.DataOb
         truth.update({(block, c): float(step) for block in blocks for c in chosen})
     states = [item.state for item in store.items.many(range(1, 7))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segment_module, "ENOUGH", 2)
+        patch.setattr(segment_map, "ENOUGH", 2)
         store.segments.merge()
     assert {
         (block, c): float(store.segments.read(block, [c])[0, 0])
