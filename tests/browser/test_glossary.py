@@ -51,6 +51,8 @@ def test_the_glossary_does_not_use_its_own_words(home):
     assert len(glossary) >= 20
     for words in glossary.values():
         assert not any(p.search(words) for p in banned(glossary)), words
+    named = "import('/static/lib/words.js').then((words) => words.shares('deep-lite2-int8 40 %'))"
+    assert page.evaluate(named) == f"{glossary['deep']} 40 %"  # whichever network describes
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

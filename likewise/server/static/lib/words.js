@@ -23,9 +23,9 @@ export const GLOSSARY = {
   "⤢": "open",
 };
 
-// What a share of the look is called; a feature of one's own keeps its name.
+// What a share of the look is called, whichever network gives it; a feature of one's own keeps its name.
 const LOOKS = { deep: GLOSSARY.deep, logits: GLOSSARY.logits, local: "the same details" };
-export const lookName = (block) => LOOKS[block] || block;
+export const lookName = (block) => LOOKS[block.replace(/-lite\d.*$/, "")] || block;
 
 // "deep 40 %, colour 26 %" as the server writes it, in the words of a person.
 export const shares = (words) => words.split(", ").map((part) => part.replace(/^\S+/, lookName)).join(", ");
