@@ -153,7 +153,9 @@ def undo(
     """
     if record is None and (by, source) != (None, None):
         undos = collection.log.undo_all(by=by, of=source, source="cli")
-        return Said({"undos": undos}, f"{len(undos):,} judgements no longer count.")
+        none = "Nothing that counts is from there; see who said what: likewise judgements list"
+        told = f"{len(undos):,} judgements no longer count." if undos else none
+        return Said({"undos": undos}, told)
     number = collection.undo(record, source="cli")
     return Said({"undone": number}, f"Judgement {number} no longer counts.")
 

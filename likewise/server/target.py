@@ -256,7 +256,9 @@ def timed(session: Session, rounds: Sequence[Round], steps: Sequence[Step]) -> l
         {
             "session": session.id,
             "person": session.person,
-            "way": "ours" if session.payload["settings"].get("use_filter", True) else "paper",
+            "way": "ours"
+            if session.payload.get("settings", {}).get("use_filter", True)
+            else "paper",
             "looked_for": session.payload.get("origin", {}).get("looked_for") or "",
             "found": _outcome(session).get("found") or "",
             "depth": depth[row["round"]],

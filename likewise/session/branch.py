@@ -115,7 +115,7 @@ class Branch:
             self.choices.append(Choice(rows, place, order.chain[one_per_rank], before, after))
         for items in asked.get("closer", ()):
             rows = rows_of(held, items)
-            if rows[0] >= 0 and len(rows := rows[rows >= 0]) > 1:
+            if len(rows) and rows[0] >= 0 and len(rows := rows[rows >= 0]) > 1:
                 self.choices.append(Choice(rows, 0, np.zeros((0, dim)), before, after))
         return len(order.chain) > 0
 
