@@ -237,7 +237,7 @@ def over_http(report: Report, folder: Path, items: int, call_ms: float) -> None:
         "bound = socket.create_server(('127.0.0.1', 0))\n"
         "where = 'http://127.0.0.1:%d/?token=x' % bound.getsockname()[1]\n"
         "print('{\"address\": \"' + where + '\"}', flush=True)\n"
-        "config = uvicorn.Config(app, http='h11', log_level='warning', lifespan='off')\n"
+        "config = uvicorn.Config(app, http='httptools', log_level='warning', lifespan='off')\n"
         "uvicorn.Server(config).run(sockets=[bound])\n"
     )
     with _server([sys.executable, "-c", app]) as (pid, port, key):

@@ -58,8 +58,7 @@ class Comparison:
         return self.unchanged + len(self.changed) + len(self.missing)
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """One picture of the collection, with the facts of its content."""
 
     id: int

@@ -157,6 +157,11 @@ class Line(ABC):
             now = self.refresh(checked=checked)
         return now
 
+    @property
+    def is_pinned(self) -> bool:
+        """Whether this thread is in a block of :meth:`pinned` that has its view."""
+        return getattr(self._here, "view", None) is not None
+
     @contextlib.contextmanager
     def pinned(self) -> Iterator[bool]:
         """Let :meth:`view` give this thread, in the block, the view of the state that it reads.

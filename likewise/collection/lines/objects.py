@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -173,7 +172,7 @@ class Objects(Line):
             )
         there = np.array(list(content), np.int64)[sound].tolist()
         agree = {item: inliers(asked, unpack(row)) for item, row in zip(there, rows)}
-        return [replace(r, inliers=agree.get(r.item)) for r in results]
+        return [r._replace(inliers=agree.get(r.item)) for r in results]
 
     # -- indexing ------------------------------------------------------------------
 
