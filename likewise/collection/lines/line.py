@@ -107,8 +107,8 @@ class Line(ABC):
         """Publish an index of what is there where something changed; gives its number."""
 
     @abstractmethod
-    def _live(self, items: IdArray | None = None) -> dict[int, int]:
-        """Content by item, of all or of some, that can be found on this line."""
+    def _live(self, items: IdArray | None = None) -> tuple[IdArray, IdArray]:
+        """Items, all or some, that can be found on this line, in order, and their contents."""
 
     @abstractmethod
     def _rows(self, contents: IdArray, plain: Any) -> Any:
@@ -224,8 +224,7 @@ class Line(ABC):
         plain: Any = self.plain()
         if plain is None:
             return View(self, changes, None)
-        live = sorted(self._live().items())
-        ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
+        ids, contents = self._live()
         opened = self._opened(plain)
         old = opened.part
         if old is not None:
@@ -261,8 +260,7 @@ class Line(ABC):
             touched = self._store.catalogue.touched(last.changes[0])
         if touched is None or len(touched) > max(1_024, len(last) // 8):
             return None
-        live = sorted(self._live(touched).items())
-        ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
+        ids, contents = self._live(touched)
         place, old = places(last.old.ids, ids), last.old
         covered = place >= 0
         covered[covered] = old.contents[place[covered]] == contents[covered]

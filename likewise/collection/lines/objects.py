@@ -204,9 +204,10 @@ class Objects(Line):
             )  # fmt: skip
         return published.number
 
-    def _live(self, items: IdArray | None = None) -> dict[int, int]:
-        known = set(self._store.segments.contents(visual_words.NAME).tolist())
-        return {i: c for i, c in self._store.items.contents().items() if c in known}
+    def _live(self, items: IdArray | None = None) -> tuple[IdArray, IdArray]:
+        ids, contents = self._store.items.described()
+        known = np.isin(contents, self._store.segments.contents(visual_words.NAME))
+        return ids[known], contents[known]
 
     def _rows(self, contents: IdArray, plain: WordTable) -> sparse.csr_array:
         counts = visual_words.counts_of(self._store, contents, plain.space.words)
