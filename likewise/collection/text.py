@@ -119,7 +119,9 @@ def _note(unknown: Sequence[str], deaf: bool, empty: bool) -> str:
         return "There is no word in this that a picture could show; name what is to be seen."
     if not unknown:
         return ""
-    some = ", ".join(w[:LONGEST] for w in unknown[:SHOWN]) + (" ..." if len(unknown) > SHOWN else "")
+    some = ", ".join(w[:LONGEST] for w in unknown[:SHOWN]) + (
+        " ..." if len(unknown) > SHOWN else ""
+    )
     if deaf:
         return (
             "This collection was indexed without the network's classes, so what words look like is "

@@ -114,7 +114,8 @@ def test_what_is_not_understood_is_said_in_one_sentence(shown, text, sentence):
 
 
 @pytest.mark.parametrize(
-    "text", ["Hund, собака, 狗", "ein Hund am Strand 🏖", "dgo", "a" * 5_000, "\u202e\x00 '; drop --zq"]
+    "text",
+    ["Hund, собака, 狗", "ein Hund am Strand 🏖", "dgo", "a" * 5_000, "\u202e\x00 '; zzyzx --qq"],
 )
 def test_other_languages_and_odd_letters_are_named_as_unknown(shown, text):
     """What is known is found all the same; the others are named, one sentence in all."""
