@@ -210,7 +210,10 @@ def examples(report: Report, data: PaperSet, taught: Taught, pictures: Any) -> N
     erring = np.flatnonzero((~right["Euclid"]).sum(axis=1) >= MISTAKES)
     for name, good in right.items():
         report.row(
-            method=name, figure=9, queries=len(erring), right_of_25=float(good[erring].sum(1).mean())
+            method=name,
+            figure=9,
+            queries=len(erring),
+            right_of_25=float(good[erring].sum(1).mean()),
         )
     if pictures is not None and len(erring):
         item, query = pictures

@@ -39,7 +39,9 @@ def fig6(path: Path, curves: dict[str, dict[str, Any]]) -> None:
     _finish(figure, axes, ("precision", "precision"), ("recall", "first R results"), path)
 
 
-def fig4(path: Path, sigmas: list[float], norm: list[float], angle: list[float], shown: Any) -> None:
+def fig4(
+    path: Path, sigmas: list[float], norm: list[float], angle: list[float], shown: Any
+) -> None:
     """Length and angle of the weights over sigma, and the first ten pictures at three of them.
 
     ``shown`` are rows of (name, pictures, which are right), the query first.

@@ -60,7 +60,7 @@ METHODS: Mapping[str, tuple[Any, list[dict[str, Any]]]] = {
         several(lam=(0.0, 1.0), C=(1e-3, 1e-2, 1e-1)),
     ),
     "mtps-served": (
-        TopPrecisionLearner(solver="fast", C=SERVED.C, lam=SERVED.lam, loss=0.01),
+        TopPrecisionLearner(solver=SERVED.solver, C=SERVED.C, lam=SERVED.lam, loss=SERVED.loss),
         [{}],
     ),
 }
