@@ -14,60 +14,48 @@ from typing import Any
 
 import numpy as np
 
-from experiments.carry_over import PER_QUERY, measured, persons, teach
+from experiments.carry_over import PER_QUERY, Lesson, Person, measured, persons, teach
 from experiments.report import Report, run
 from likewise.learners.bilinear_learner import BilinearLearner
 from likewise.learners.own_settings import BilinearSettings
 
 NAMES = ("M", "warmth", "reach", "pull", "exponent", "ridge", "evidence", "weight", "prior")
-TIMES = (0.5, 1.0, 2.0)
+SERVED = BilinearSettings()
 MARKS = 1_000
 SEEDS = 2
 
 
 def main(report: Report) -> None:
-    served = BilinearSettings()
     seeds = 1 if report.quick else report.settings.get("seeds") or SEEDS
+    marks = 200 if report.quick else MARKS
     report.settings.setdefault("intent", ["class"])
     for person in persons(report):
-        task = person.task
-        lessons = [
-            teach(person, (200 if report.quick else MARKS) // PER_QUERY, 0.0, report.seed + s)
-            for s in range(seeds)
-        ]
-        known: dict[tuple[str, float], tuple[float, float]] = {}
-
-        def value(name: str, number: Any) -> tuple[float, float]:
-            """MAP and precision@1 with one constant changed; what is served is measured once."""
-            key = (name, float(number)) if number != getattr(served, name) else ("", 0.0)
-            if key not in known:
-                found = []
-                for seed, lesson in enumerate(lessons):  # noqa: B023
-                    learner = BilinearLearner(
-                        task.plain, extension="groups+local", seed=seed, **{name: number}
-                    )
-                    learner.fit(task.items, lesson.preferences, marks=lesson.marks(len(task.items)))
-                    found.append(measured(task, learner.similarity_.surrogates(task.queries)))
-                known[key] = tuple(
-                    float(np.mean([np.nanmean(one[m]) for one in found])) for m in ("map", "p1")
-                )  # type: ignore[assignment]
-            return known[key]
-
+        lessons = [teach(person, marks // PER_QUERY, 0.0, report.seed + s) for s in range(seeds)]
+        served = reached(person, lessons)
         for name in NAMES:
-            usual = getattr(served, name)
-            tried = {}
-            for times in TIMES:
-                number = min(usual * times, 1.0) if name in ("prior", "reach") else usual * times
-                tried[times] = (
-                    int(number) if name == "M" else number,
-                    value(name, type(usual)(number)),
-                )
-            best = max(TIMES, key=lambda t: tried[t][1][0])
+            usual = getattr(SERVED, name)
+            tried = {usual: served}
+            for times in (0.5, 2.0):
+                number = type(usual)(usual * times)
+                tried[number] = reached(person, lessons, **{name: number})
+            low, _, high = sorted(tried)
             report.row(
-                constant=name, data=person.data, served=usual,
-                **{f"map_{t:g}": tried[t][1][0] for t in TIMES},
-                **{f"p1_{t:g}": tried[t][1][1] for t in TIMES}, best=float(tried[best][0]),
+                constant=name, data=person.data, served=float(usual),
+                map_half=tried[low][0], map=served[0], map_double=tried[high][0],
+                p1_half=tried[low][1], p1=served[1], p1_double=tried[high][1],
+                best=float(max(tried, key=lambda number: tried[number][0])),
             )  # fmt: skip
+
+
+def reached(person: Person, lessons: list[Lesson], **changed: Any) -> tuple[float, float]:
+    """MAP and precision@1 of fresh queries, some constants changed."""
+    task, found = person.task, []
+    for seed, lesson in enumerate(lessons):
+        learner = BilinearLearner(task.plain, extension="groups+local", seed=seed, **changed)
+        learner.fit(task.items, lesson.preferences, marks=lesson.marks(len(task.items)))
+        found.append(measured(task, learner.similarity_.surrogates(task.queries)))
+    first, second = (float(np.mean([np.nanmean(v[m]) for v in found])) for m in ("map", "p1"))
+    return first, second
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -69,8 +69,8 @@ def main(report: Report) -> None:
                 coverage=taught.coverage,
                 paper=None if quick else PAPER.get(method),
             )
-    vectors = {"euclid": data.queries, **surrogates}
-    drawn = table2(report, data, {name: vectors[name] for name in TABLE2}, clusters, probes)
+    every = {"euclid": data.queries, **surrogates}
+    drawn = table2(report, data, {name: every[name] for name in TABLE2}, clusters, probes)
     lines(report.path("kuang_recall.png"), drawn, across="probes K of each tree", up="recall")
 
 

@@ -1,4 +1,4 @@
-"""Kuang et al. on MNIST with queries that chose nothing: the product's rows, Table 2, Figs. 4 and 9.
+"""Kuang et al. on MNIST with queries that chose nothing: the product's rows, Table 2, Fig. 4, 9.
 
 The 1,000 queries are none of those of ``experiments.kuang_mnist``, on which part of our extension
 was found; references, labels, C and M are as there.  ``reference-queries`` and ``bilinear`` are

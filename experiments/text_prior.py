@@ -1,7 +1,7 @@
-"""Words as a prior of target search: does the filter find sooner if it keeps in mind what was typed?
+"""Words as a prior of target search: does the filter find sooner if it keeps in mind what was said?
 
 A person looks for one of Corel5k's pictures, types one of its keywords (one that the reader of the
-first minute understands), and then chooses the closest of 20 in every round, and names the next two.
+first minute understands), then chooses the closest of 20 in every round and names the next two.
 
 no words
     the first board has representatives of everything
@@ -104,7 +104,7 @@ def main(report: Report) -> None:
         classes = corel.labels[rows]
         known = scored(collection, task.words)
     rng = np.random.default_rng([report.seed, 5])
-    asked = []
+    asked: list[tuple[int, str]] = []
     while len(asked) < searches + CHOOSING:
         target = int(rng.integers(len(ids)))
         words = [word for word in corel.keywords[rows[target]] if word in known]

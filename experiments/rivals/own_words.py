@@ -107,7 +107,6 @@ def _own_indicators(
 def _levels(space: Words, own: Any, counts: Any, words: Any, n: int) -> Any:
     """Truncated counts of some words in one histogram; 0 where it has none."""
     out = np.zeros(len(words), np.int64)
-    place = np.searchsorted(words, own)
-    there = (place < len(words)) & (words[np.minimum(place, len(words) - 1)] == own)
-    out[place[there]] = np.minimum(space.level(counts[there]), n)
+    _, place, there = np.intersect1d(words, own, assume_unique=True, return_indices=True)
+    out[place] = np.minimum(space.level(counts[there]), n)
     return out
