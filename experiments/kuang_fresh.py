@@ -53,6 +53,9 @@ SHOWN_SIGMAS = (0.0, 0.6, 0.95)
 EXAMPLES, FIRST, MISTAKES = 4, 25, 5
 """Fig. 9: so many queries, their first results, and how many of these Euclid has wrong at least."""
 
+OTHERS = 1_000
+"""Queries of the other experiments."""
+
 USUAL = ReferenceSettings()
 
 
@@ -63,7 +66,8 @@ def plain_of(dim: int) -> Plain:
 
 def fresh(vectors: Floats, labels: Ints, count: int, seed: int) -> tuple[PaperSet, Ints, Ints]:
     """A set whose queries are none that the same seed draws elsewhere; rows of both parts."""
-    used = np.random.default_rng(seed).choice(len(vectors), count, replace=False)
+    others = min(max(count, OTHERS), len(vectors) // 2)
+    used = np.random.default_rng(seed).choice(len(vectors), others, replace=False)
     rest = np.setdiff1d(np.arange(len(vectors)), used)
     rows = np.sort(np.random.default_rng([seed, 1]).choice(rest, count, replace=False))
     items = np.setdiff1d(np.arange(len(vectors)), rows)
@@ -99,13 +103,15 @@ def rows(report: Report, data: PaperSet, own: Ints, counts: tuple[int, ...], poo
     for labels in ("literal", "pool500"):
         for n in counts:
             found: dict[str, list[tuple[dict[str, Floats], dict[str, Any]]]] = {}
-            for draw in range(1 if labels == "literal" or report.quick else DRAWS):
+            draws = 1 if labels == "literal" or report.quick else report.settings.get("draws")
+            for draw in range(draws or DRAWS):
                 taught = Taught.by(labels, data, own, n, seed=report.seed + draw, pool=pool)
                 made: dict[str, tuple[Floats, dict[str, Any]]] = {}
                 weights = taught.weights(SIGMA)
                 made["paper"] = taught.surrogates(weights), {}
                 made["clip"] = taught.surrogates(weights, clip=True), {}
-                made["extension"] = taught.extension()[0], {}
+                if not draw:  # it looks at all references for each strength
+                    made["extension"] = taught.extension()[0], {}
                 made |= learned_here(taught, report.seed)
                 for method, (vectors, more) in made.items():
                     found.setdefault(method, []).append((measured(vectors, data), more))
@@ -235,7 +241,8 @@ def main(report: Report) -> None:
         images = np.random.default_rng(seed).integers(0, 255, (1_200, 8, 8))
     else:
         vectors, labels, _ = mnist()
-        data, items, asked = fresh(vectors, labels, 1_000, seed)
+        count = report.settings.get("queries") or 1_000
+        data, items, asked = fresh(vectors, labels, count, seed)
         images = load_mnist().images
     pictures = (lambda row: images[items[row]]), (lambda row: images[asked[row]])
     own = reference_rows(data.items, 40 if quick else 1_000, seed)
@@ -254,6 +261,8 @@ def main(report: Report) -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, help="some of it (default: all)")
+    parser.add_argument("--queries", type=int, help="how many ask (default: 1,000)")
+    parser.add_argument("--draws", type=int, help=f"pools (default: {DRAWS})")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from experiments.building_words import DISTRACTORS, MOST, assigned, strips, toy
+from experiments.building_words import DISTRACTORS, MOST, assigned, distractors, strips, toy
 from experiments.mining import mine
 from experiments.report import Report, run
 from experiments.rivals.own_words import AbsencesToo, OwnWordsLearner
@@ -101,7 +101,7 @@ def data(words: int, report: Report, places: int = MOST) -> Any:
         return Set(*toy(words, report))
     from experiments.sets import load_tmbud
 
-    sets = ("tmbud", *DISTRACTORS)
+    sets = ("tmbud", *distractors(report))
     parts = [assigned(name, words, report).counts(words, places) for name in sets]
     buildings = load_tmbud().labels
     counts = sparse.csr_array(sparse.vstack(parts, format="csr"))
@@ -334,6 +334,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--words", type=int, nargs="+", help="sizes of the vocabulary")
     parser.add_argument("--no-strips", action="store_true", help="leave out the bursty variant")
     parser.add_argument("--splits", type=int, help="how many splits (default: 10)")
+    parser.add_argument("--distractors", nargs="+", choices=DISTRACTORS, help="some of the sets")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.building_words import DISTRACTORS, LOADERS
+from experiments.building_words import DISTRACTORS, LOADERS, distractors
 from experiments.qin_buildings import (
     LEVELS,
     Matrix,
@@ -70,8 +70,13 @@ def main(report: Report) -> None:
         weights = idf(train.counts)
         space, folded = Words(weights, levels=LEVELS), Words(weights, levels=LEVELS, tau="one")
         plain = WordTable.by_counts(space)
-        found.setdefault((0, "plain"), []).append(judged(plain, test))
-        found.setdefault((0, "binary idf"), []).append(judged(WordTable.binary_idf(space), test))
+        roots = Words(weights, levels=LEVELS, tau="root-idf")
+        for name, table in (
+            ("plain", plain),
+            ("plain, tau of roots", WordTable.by_counts(roots)),
+            ("binary idf", WordTable.binary_idf(space)),
+        ):
+            found.setdefault((0, name), []).append(judged(table, test))
         for count in (10,) if report.quick else QUERIES:
             asked = rng.permutation(train.queries)[:count]
             top = results(plain, train, asked)
@@ -202,7 +207,7 @@ def places(report: Report) -> Callable[[int], Any]:
         drawn = swatches(124, size=96, seed=report.seed).render_all(jobs=1)
         every: list[Any] = [drawn]
     else:
-        every = [LOADERS[name]().pictures for name in ("tmbud", *DISTRACTORS)]
+        every = [LOADERS[name]().pictures for name in ("tmbud", *distractors(report))]
     starts = np.cumsum([0, *(len(part) for part in every)])
 
     def features(row: int) -> Any:
@@ -217,6 +222,7 @@ def places(report: Report) -> Callable[[int], Any]:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--words", type=int, help="size of the vocabulary (default: 20,000)")
     parser.add_argument("--splits", type=int, help=f"how many splits (default: {SPLITS})")
+    parser.add_argument("--distractors", nargs="+", choices=DISTRACTORS, help="some of the sets")
     parser.add_argument("--geometry", action="store_true", help="the order by places that agree")
 
 
