@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from experiments import policies
+from experiments.kept import keep
 from experiments.kuang_cifar10 import table2
 from experiments.paper_plots import fig4, fig9
 from experiments.paper_sets import (
@@ -45,7 +46,7 @@ from likewise.learners.reference_learner import ReferenceLearner
 from likewise.solvers.rank_many import rank_many
 from likewise.spaces import Blocks
 
-PARTS = ("rows", "table2", "fig4", "fig9")
+PARTS = ("literal", "pool500", "strengths", "table2", "fig4", "fig9")
 COUNTS = (15, 50)
 DRAWS = 3
 SIGMAS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98)
@@ -97,10 +98,13 @@ def learned_here(taught: Taught, seed: int) -> dict[str, tuple[Floats, dict[str,
     }
 
 
-def rows(report: Report, data: PaperSet, own: Ints, counts: tuple[int, ...], pool: int) -> None:
+def rows(
+    report: Report, data: PaperSet, own: Ints, counts: tuple[int, ...], pool: int, kinds: Any
+) -> None:
+    """Every method on the same labels."""
     plain = measured(data.queries, data)
     report.row(method="euclid", **means(plain))
-    for labels in ("literal", "pool500"):
+    for labels in kinds:
         for n in counts:
             found: dict[str, list[tuple[dict[str, Floats], dict[str, Any]]]] = {}
             draws = 1 if labels == "literal" or report.quick else report.settings.get("draws")
@@ -241,14 +245,26 @@ def main(report: Report) -> None:
         images = np.random.default_rng(seed).integers(0, 255, (1_200, 8, 8))
     else:
         vectors, labels, _ = mnist()
+        images = load_mnist().images
+        if report.settings.get("pictures"):  # a part of the set, for a shorter run
+            some = slice(0, report.settings["pictures"])
+            vectors, labels, images = vectors[some], labels[some], images[some]
         count = report.settings.get("queries") or 1_000
         data, items, asked = fresh(vectors, labels, count, seed)
-        images = load_mnist().images
     pictures = (lambda row: images[items[row]]), (lambda row: images[asked[row]])
-    own = reference_rows(data.items, 40 if quick else 1_000, seed)
-    counts, pool = ((12,), 60) if quick else (COUNTS, 500)
-    if "rows" in parts:
-        rows(report, data, own, counts, pool)
+    many = 40 if quick else len(data.items) // 69
+
+    def medoids() -> Ints:
+        return reference_rows(data.items, many, seed)
+
+    told = f"mnist-medoids-{many}-{len(data.items)}-{seed}"
+    own = medoids() if quick else keep(told, medoids)
+    usual, pool = ((12,), 60) if quick else (COUNTS, 500)
+    counts = tuple(report.settings.get("counts") or usual)
+    kinds = [part for part in PARTS[:2] if part in parts]
+    if kinds:
+        rows(report, data, own, counts, pool, kinds)
+    if "strengths" in parts:
         strengths(report, data, own, counts[-1], pool)
     taught = Taught.by("pool500", data, own, counts[-1], seed=seed, pool=pool)
     if "table2" in parts:
@@ -262,6 +278,8 @@ def main(report: Report) -> None:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, help="some of it (default: all)")
     parser.add_argument("--queries", type=int, help="how many ask (default: 1,000)")
+    parser.add_argument("--counts", type=int, nargs="+", help="labels N (default: 15, 50)")
+    parser.add_argument("--pictures", type=int, help="of MNIST (default: all 70,000)")
     parser.add_argument("--draws", type=int, help=f"pools (default: {DRAWS})")
 
 
