@@ -109,7 +109,7 @@ class Line(ABC):
 
     @abstractmethod
     def _live(self, items: IdArray | None = None) -> dict[int, int]:
-        """Content by item, of all or of some, that can be found on this line."""
+        """Content by item, in order, of all or of some, that can be found on this line."""
 
     @abstractmethod
     def _rows(self, contents: IdArray, plain: Any) -> Any:
@@ -220,8 +220,7 @@ class Line(ABC):
         plain: Any = self.plain()
         if plain is None:
             return View(self, changes, None)
-        live = sorted(self._live().items())
-        ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
+        ids, contents = _arrays(self._live())
         opened = self._opened(plain)
         old = opened.part
         if old is not None:
@@ -259,8 +258,7 @@ class Line(ABC):
             touched = self._store.catalogue.touched(last.changes[0])
         if touched is None or len(touched) > max(1_024, len(last) // 8):
             return None
-        live = sorted(self._live(touched).items())
-        ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
+        ids, contents = _arrays(self._live(touched))
         place, old = places(last.old.ids, ids), last.old
         covered = place >= 0
         covered[covered] = old.contents[place[covered]] == contents[covered]
@@ -323,3 +321,8 @@ class Line(ABC):
                 trouble = str(error)
         sentence = f"{trouble} Answers are exact meanwhile; index again to rebuild it."
         return Opened(degraded=sentence, trouble=trouble)
+
+
+def _arrays(live: dict[int, int]) -> tuple[IdArray, IdArray]:
+    ids, contents = (np.fromiter(part, np.int64, len(live)) for part in (live, live.values()))
+    return ids, contents

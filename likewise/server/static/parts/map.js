@@ -23,7 +23,7 @@ export function CollectionMap({ acts, at, moved, known, children }) {
   const { about, data } = useMap();
   const job = useSignal(mapJob);
   const drawing = ["queued", "running"].includes(job?.state);
-  useEffect(() => known(data), [data]);
+  useEffect(() => { (data ? data.whole : Promise.resolve()).then(() => known(data), complain); }, [data]);
   if (about && !about.current && !drawing && ["failed", "cancelled", "paused"].includes(job?.state)) {
     return html`<p class="map-wait">${job.message} <button onClick=${() => draw()}>Draw the map</button></p>
       ${data ? html`<${Map_} key=${about.items} ...${{ data, acts, at, moved }} />` : children}`;
