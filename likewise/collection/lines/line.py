@@ -29,6 +29,7 @@ from likewise.types import (
     Surrogate,
 )
 
+THIN = "Pictures were forgotten; answers come from an exact scan until the next index."
 TRIES = 50
 """States that are tried before a file that is not there counts as lost."""
 
@@ -253,7 +254,9 @@ class Line(ABC):
     def _following(self, changes: tuple[int, int]) -> View | None:
         """The view of this state by what changed since the last one; None where that is much."""
         last = self._view
-        if last is None or last.old is None or last.degraded or last.trouble or last.check:
+        if last is None or last.old is None or last.trouble or last.check:
+            return None
+        if last._degraded not in ("", THIN):
             return None
         touched = None
         if last.changes[1] == changes[1] and not last.left_out:
@@ -288,7 +291,7 @@ class Line(ABC):
             self, changes, last.plain, old, np.flatnonzero(kept),
             self._part(new[order], rows[order], last.plain) if len(new) else None,
             np.r_[last.contents[stay], contents][there], generation=last.generation,
-            degraded=self._store.segments.left_out(),
+            degraded=f"{last._degraded} {self._store.segments.left_out()}".strip(),
         )  # fmt: skip
 
     def _to_publish(self) -> View:
@@ -314,9 +317,7 @@ class Line(ABC):
                 "are exact meanwhile."
             )
         elif THINNED in found.settings:
-            degraded = (
-                "Pictures were forgotten; answers come from an exact scan until the next index."
-            )
+            degraded = THIN
         if not trouble:
             try:
                 part, contents = self._load(found, plain, checked=going_on is None)
