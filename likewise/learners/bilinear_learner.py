@@ -108,7 +108,7 @@ class BilinearLearner(BaseEstimator):
             # What the collection knows before any mark is the same for all folds and forms.
             self._known = teachings.alike_unmarked(x, np.sqrt(self._plain.w0), self.seed)
             form = self._choose(said, notes)
-            self.similarity_ = self._model(said, form)
+            self.similarity_ = self._model(said, form, self._half(said))
         self._report(form, said, notes, started)
         return self
 
@@ -117,7 +117,7 @@ class BilinearLearner(BaseEstimator):
     def _choose(self, said: teachings.Taught, notes: list[str]) -> str:
         if self.extension != "auto":
             return self.extension
-        rows = said.groups
+        rows = said.groups[:: -(-len(said.groups) // teachings.GROUPS)]
         if len(rows) < ENOUGH:
             return "groups"
         fold = np.arange(len(rows)) % FOLDS
@@ -125,8 +125,9 @@ class BilinearLearner(BaseEstimator):
         for number in range(FOLDS):
             held = rows[fold == number]
             rest = said.only(np.setdiff1d(np.arange(len(said)), held))
+            half = self._half(rest)
             for form in FORMS:
-                vectors = self._model(rest, form).surrogates(said.queries[held])
+                vectors = self._model(rest, form, half).surrogates(said.queries[held])
                 wrong[form][fold == number] = teachings.wrongly_ordered(
                     said, held, vectors, others=self.others, weight=self.weight, seed=self.seed
                 )
@@ -134,8 +135,8 @@ class BilinearLearner(BaseEstimator):
         best = min(FORMS, key=lambda form: float(wrong[form].mean()))
         return next(form for form in FORMS if not _clearly_worse(wrong[form], wrong[best]))
 
-    def _model(self, said: teachings.Taught, form: str) -> Bilinear:
-        half, theta, found = self._half(said)
+    def _model(self, said: teachings.Taught, form: str, learned: Any) -> Bilinear:
+        half, theta, found = learned
         parts: dict[str, Any] = {"half": half}
         if form != "groups":
             parts["members"], parts["sizes"] = said.members()
