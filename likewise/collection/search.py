@@ -231,14 +231,14 @@ class Search:
         started = time.perf_counter()
         asked = self.understand(query, options)
         own = self._ids(query.own_items)
-        k = options.k * 4 if options.fold else options.k
+        k = max(options.k * 4 if options.fold else options.k, options.check)
         lists = self.lists(asked, k, own, self._among(options.filter))
         hits, found_by = joined_lists(lists, k)
         results = self._results(hits, found_by)
-        if options.pin and own:
-            results = [*self._pinned(asked, own), *results]
         if options.check:
             results = asked.line.checked(query, results, options.check)
+        if options.pin and own:
+            results = [*self._pinned(asked, own), *results]
         if options.fold:
             look = asked.view if query.line == LOOK else self._lines[LOOK].view()
             results = duplicates.folded(results, look.bare)
@@ -353,7 +353,7 @@ class Search:
     def _places(self, asked: Understood, item: int, options: Options) -> dict[str, Any]:
         """Where the lists that are fused have the item; nothing where there is one list."""
         own = self._ids(asked.query.own_items)
-        k = options.k * 4 if options.fold else options.k
+        k = max(options.k * 4 if options.fold else options.k, options.check)
         lists = self.lists(asked, k, own, self._among(options.filter)) if asked.query.text else {}
         if len(lists) < 2:
             return {}

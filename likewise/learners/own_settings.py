@@ -36,9 +36,17 @@ class BilinearSettings:
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """Of :class:`~likewise.learners.reference_learner.ReferenceLearner`; defaults: the paper's."""
+    """Of :class:`~likewise.learners.reference_learner.ReferenceLearner`.
 
-    sigma: float | None = setting(0.95, "Pull to plain by the angle; none: by distance.", 0, 0.999)
+    Of several values of sigma and strength the best is chosen on left-out queries.
+    """
+
+    sigma: float | tuple[float | None, ...] | None = setting(
+        (0.95, None), "Pull to plain by the angle; none: by distance.", 0, 0.999
+    )
+    strength: float | tuple[float, ...] = setting(
+        (0.5, 1.0, 2.0, 4.0), "How far weights depart from plain; 1 is the paper's.", 0
+    )
     C: float = setting(1.0, "Price of a broken preference.", SMALL)
     M: int = setting(10, "How many of the nearest taught queries a query learns from.", 1)
     clip: bool = setting(True, "Negative weights become zero.")
