@@ -136,7 +136,7 @@ class Offers:
         if self._groups is None or self._view != (view.position, view.space):
             step = max(1, len(view) // SAMPLE)
             sample = view.rows(view.ids[::step][:SAMPLE])
-            self._groups = TaughtGroups(sample, view.plain.w0)
+            self._groups = TaughtGroups(sample, view.plain)
             self._waiting, self._changed, self._found = set(), [], {}
             self._view, self._seen = (view.position, view.space), (-1, 0)
         before = self._seen[0]
