@@ -38,6 +38,8 @@ ENOUGH = 50
 FOLDS, CROSSED = 5, 10
 """Parts that groups are held out in, and groups from which on theta sees them held out."""
 
+Half = tuple[FloatArray, FloatArray, teachings.Triples]
+
 CLEARLY = 2.0
 """Standard errors of a paired difference that count as clearly worse."""
 
@@ -136,7 +138,7 @@ class BilinearLearner(BaseEstimator):
         best = min(FORMS, key=lambda form: float(wrong[form].mean()))
         return next(form for form in FORMS if not _clearly_worse(wrong[form], wrong[best]))
 
-    def _model(self, said: teachings.Taught, form: str, learned: Any = None) -> Bilinear:
+    def _model(self, said: teachings.Taught, form: str, learned: Half | None = None) -> Bilinear:
         half, theta, found = learned or self._half(said)
         parts: dict[str, Any] = {"half": half}
         if form != "groups":
@@ -156,7 +158,7 @@ class BilinearLearner(BaseEstimator):
         tastes[:, weighed] = moved
         return Bilinear(self._plain, said.queries, tastes=tastes, **parts)
 
-    def _half(self, said: teachings.Taught) -> tuple[FloatArray, FloatArray, teachings.Triples]:
+    def _half(self, said: teachings.Taught) -> Half:
         """R theta^1/2 W^1/2, theta, and what it was learned from.
 
         R is the root of the plain weights.  Half of theta stands on either side of W, so that the

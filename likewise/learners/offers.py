@@ -43,13 +43,13 @@ class OfferSettings:
 
     ``group`` and ``member`` are the weights above.  The best group is offered from the likeness
     ``least`` on, up to ``most`` with ``slack`` less.  The more was taught, the likelier a wish is
-    among it: from `MANY` groups on it is enough to stand ``known`` less near.  ``own`` is how much a mark of the
+    among it: from `MANY` groups on ``known`` less is enough.  ``own`` is how much a mark of the
     group says about its threshold, ``stiff`` how slowly answers change it.
     """
 
     group: float = 0.37
     member: float = 0.5
-    least: float = 2.4
+    least: float = 2.55
     known: float = 0.3
     slack: float = 1.5
     most: int = 3

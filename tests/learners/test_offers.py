@@ -154,4 +154,4 @@ def test_groups_are_compared_by_what_they_have_in_common():
 def test_the_more_was_taught_the_less_near_it_must_be(kinds):
     few, many = taught(kinds, 2), taught(kinds, 25)
     assert few.least > many.least
-    assert many.least == pytest.approx(2.4 - 0.3 / 2)
+    assert many.least == pytest.approx(2.55 - 0.3 / 2)

@@ -17,7 +17,7 @@ from likewise.types import LOOK, BadInput, NotFound, Similarity
 if TYPE_CHECKING:
     from likewise.collection.lines.line import View
 
-USED, USED_WRONG = 0.3, 1.0
+USED, USED_WRONG = 0.5, 1.0
 """How much a mark of another query counts, right and wrong, where one of this query counts 1."""
 SAMPLE = 1_000
 """Pictures that tell how far likenesses spread."""
