@@ -6,8 +6,8 @@ and on sets that did not.
 ``part``: ``marks`` (MAP of what is left after ten marks; three hundred queries of each set),
 ``groups`` (MAP of fresh queries after 50 taught ones, with the local part) and ``offers`` (50
 taught ones: fit, recall, and right ones of 20 that a taken chip adds).  A row per constant, value
-and set; ``constant`` is ``(as served)`` in the first of each set.  Queries of Corel5k are pictures of
-its training part, so that no figure of the other tables is looked at here.
+and set; ``constant`` is ``(as served)`` in the first of each set.  Queries of Corel5k are pictures
+of its training part, so that no figure of the other tables is looked at here.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 A person with a collection of photographs (all 4,999 of Corel5k, as the product keeps and searches
 them) has searched by 10, 20, 50, 100 pictures and marked the first ten results of each.  Then a
 wish comes back: a fresh picture of a kind that was taught is the query, one that was neither
-searched nor marked.  The person looks at the chips and takes the first that fits; without one nothing
-changes.  By words: a keyword is typed, the first ten results are marked, and later it is typed
-again (Corel5k's keywords with at least 40 pictures; half of all keywords chose how words are read
-and are left out).
+searched nor marked.  The person looks at the chips and takes the first that fits; without one
+nothing changes.  By words: a keyword is typed, the first ten results are marked, and later it is
+typed again (Corel5k's keywords with at least 40 pictures; half of all keywords chose how words are
+read and are left out).
 
     python -m experiments.returned --json results/returned.json
 
