@@ -254,6 +254,8 @@ def served(similarity: Similarity, surrogate: Surrogate, items: Any) -> NDArray[
     else:
         product = codes @ surrogate.vector
     scores = np.asarray(product, dtype=np.float64) + surrogate.offset
+    if hasattr(similarity, "lengths"):
+        scores = scores / similarity.lengths(items)
     if surrogate.side:
         columns = similarity.side_columns(items)
         for name, coefficient in surrogate.side.items():
