@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise.later import sparse
 from likewise.spaces import Words
 from likewise.types import BadInput, FloatArray, Surrogate
 
