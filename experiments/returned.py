@@ -57,9 +57,7 @@ class Person:
         for picture in self.order[len(self.marked) : count]:
             query = self.collection.query(file(picture))
             top = found(self.collection, query)[:MARKS]
-            mark(
-                self.collection, query, top, [bool(self.kind[i] == self.kind[picture]) for i in top]
-            )
+            mark(self.collection, query, top, [bool(self.kind[i] == self.kind[picture]) for i in top])
             self.marked[picture] = set(top)
 
     def come_back(self, most: int) -> Rows:
