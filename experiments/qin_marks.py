@@ -51,7 +51,7 @@ from likewise.spaces import Words
 from likewise.types import Preferences
 
 SPLITS, QUERIES, MARKED, DEEP = 10, (20, 60, 200), 20, 100
-CHECKED, ASKED, PLACES = (20, 50, 100), 150, 400
+CHECKED, ASKED, PLACES = (20, 50, 100), 60, 400
 USUAL = WordTableSettings()
 Ints = NDArray[np.int64]
 
