@@ -79,6 +79,7 @@ def growth(before: Grown, name: str, items: int, value: float) -> dict[str, floa
 def listing(report: Report, folder: Path, items: int, before: Grown) -> None:
     with Store.open(folder, create=True) as store:
         fill(store, items)
+    with Store.open(folder, write=True) as store:
         for name, wanted in FILTERS.items():
             lists(report, store, items, name, wanted, before)
         thumbnails(report, store, min(items, 20_000))

@@ -69,7 +69,8 @@ class MilvusServer(Server):
             return Gone(f"{where} has no room left ({text}); make some, then index again.")
         if error.code == 100 or "not found" in text:
             return Gone(f"A collection is gone from {where}; run: likewise verify --engine.")
-        words = ("connect", "deadline", "not loaded", "not ready", "unavailable", "recover")
+        words = ("connect", "deadline", "timeout", "not loaded", "not ready", "unavailable",
+                 "recover")  # fmt: skip
         lost = error.code in (1, 2, 3) or any(word in text.lower() for word in words)
         return Gone(f"{where} cannot be reached or refused ({text}).", lost=lost)
 
@@ -93,10 +94,11 @@ class MilvusServer(Server):
 
     def mark(self, table: str) -> dict[str, Any] | None:
         """What the description of a collection says."""
-        if not self.db.has_collection(table):
+        if not self.db.has_collection(table, timeout=self.left):
             return None
         try:
-            said = json.loads(self.db.describe_collection(table).get("description") or "")
+            told = self.db.describe_collection(table, timeout=self.left)
+            said = json.loads(told.get("description") or "")
         except ValueError:
             return {}
         return said if isinstance(said, dict) else {}
@@ -206,7 +208,7 @@ class MilvusIndex(RemoteIndex):
         (hits,) = self.server.db.search(
             self.table, data=[vector], anns_field="code", limit=k,
             filter=where.said if where else "", consistency_level="Bounded",
-            search_params={"metric_type": "IP", "params": params},
+            search_params={"metric_type": "IP", "params": params}, timeout=self.server.left,
         )  # fmt: skip
         ids = np.array([hit["id"] for hit in hits], np.int64)
         return ids, np.array([hit["distance"] for hit in hits], np.float64)
@@ -245,16 +247,18 @@ class MilvusIndex(RemoteIndex):
 
     def _counted(self, said: str, level: str) -> int:
         rows = self.server.db.query(
-            self.table, filter=said, output_fields=["count(*)"], consistency_level=level
-        )
+            self.table, filter=said, output_fields=["count(*)"], consistency_level=level,
+            timeout=self.server.left,
+        )  # fmt: skip
         return int(rows[0]["count(*)"])
 
     def _smallest(self, k: int, where: Where) -> IdArray:
         if where.left > _MOST:
             self._look_here("so many items cannot be listed")
         rows = self.server.db.query(
-            self.table, filter=where.said, output_fields=["id"], limit=_MOST
-        )
+            self.table, filter=where.said, output_fields=["id"], limit=_MOST,
+            timeout=self.server.left,
+        )  # fmt: skip
         return np.sort(np.array([row["id"] for row in rows], np.int64))[:k]
 
     # -- keeping it right -----------------------------------------------------------

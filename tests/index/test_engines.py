@@ -339,7 +339,7 @@ def test_what_is_wrong_there_is_found_and_repaired(served, db):
 def test_half_of_the_ids_gone(served, db, gone, said):
     right, table = answers(served), served.store.generations.current().settings["table"]
     db.execute(f"DELETE FROM {table} WHERE id <= {gone}")
-    assert answers(served) == right, "from the local codes"
+    assert "verify --engine" in served.search(1, k=PICTURES).degraded
     (finding,) = served.verify_engine()
     assert said in finding.sentence
     assert served.verify_engine() == []
