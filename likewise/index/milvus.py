@@ -8,6 +8,7 @@ serves only once all of it was counted.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import time
@@ -25,12 +26,14 @@ from likewise.index.remote import NOTHING, SMALL, Here, RemoteIndex, Where
 from likewise.types import BadInput, FloatArray, IdArray, MissingExtra
 
 try:
+    from grpc import RpcError
     from pymilvus import DataType, MilvusClient, MilvusException
 except ImportError:
     raise MissingExtra(
         "Milvus needs one more package; run: pip install 'likewise[milvus]'"
     ) from None
 
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # what fails is told in one sentence
 OLDEST = (2, 3)
 _MOST = 16_384
 """Hits that the server gives at most."""
@@ -60,6 +63,8 @@ class MilvusServer(Server):
             return
 
     def _said(self, error: BaseException) -> Gone | None:
+        if isinstance(error, RpcError):
+            return Gone(self._late, lost=True)
         if not isinstance(error, MilvusException):
             return None
         where, text = self.address.shown, str(error.message).strip().splitlines()[0][:200]

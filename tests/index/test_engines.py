@@ -362,6 +362,8 @@ def test_what_milvus_says_is_one_sentence():
         assert sentence in str(gone)
         assert "\n" not in str(gone)
         assert gone.lost is lost
+    late = server._said(milvus.RpcError())
+    assert (str(late), late.lost) == ("milvus://ada@h:1/name did not answer in time.", True)
     assert server._said(ValueError("another's")) is None
 
 
