@@ -200,7 +200,7 @@ class TaughtGroups:
         """
         slots, starts = np.arange(len(self._names)), self._starts[: len(self._names)]
         if self._used <= FEW:
-            near = np.maximum.reduceat(self._members[: self._used] @ z, starts)
+            near = np.maximum.reduceat(self._members[: self._used] @ z, starts).astype(np.float64)
             return slots, self._total(z, slots, near), near
         outline = self._outline(z[None])[0]
         near = np.maximum.reduceat(self._outlines[: self._used] @ outline, starts)
