@@ -75,13 +75,13 @@ class Objects(Line):
             self._store.settings.set("same_object", True)
 
     def plain(self) -> WordTable | None:
-        """Binary idf over the words; None where no picture has words yet."""
+        """By words in both and the roots of their counts; None where no picture has words yet."""
         space = visual_words.space_of(self._store)
         if space is None:
             return None
         from likewise.learners.word_table import WordTable  # heavy: most searches ask for the look
 
-        return WordTable.binary_idf(space)
+        return WordTable.by_counts(space)
 
     def check(self, query: Query) -> None:
         """Refuse words and vectors, and a collection that has no visual words."""
