@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 ACCEPTED_AT_ONCE = 16
@@ -45,13 +44,6 @@ class Connection(HttpToolsProtocol):
         self._coming = "head"
         self._owed, self._arrived = "", 0
         self._timer: asyncio.TimerHandle | None = None
-        asked = self.app
-
-        async def introduced(scope: Scope, receive: Receive, send: Send) -> None:
-            scope["signed_in"] = self._sign_in
-            await asked(scope, receive, send)
-
-        self.app = introduced
 
     def _sign_in(self) -> None:
         self.signed_in = True
@@ -87,6 +79,7 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """See the last byte of a head."""
         self._coming = "body"
+        self.scope["signed_in"] = self._sign_in  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

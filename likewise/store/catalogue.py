@@ -60,9 +60,9 @@ class Newest(NamedTuple):
     activation: int
 
 
-_LOGS = ("judgements", "offered", "activations")
-_NEWEST = "SELECT number, {}, {}, {} FROM changes".format(
-    *(f"(SELECT COALESCE(MAX(id), 0) FROM {log})" for log in _LOGS)
+_MAX = "(SELECT COALESCE(MAX(id), 0) FROM {})".format
+_NEWEST = (
+    f"SELECT number, {_MAX('judgements')}, {_MAX('offered')}, {_MAX('activations')} FROM changes"
 )
 
 
