@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import io
 import os
 import pickle
@@ -107,6 +108,8 @@ def work(
     ours = [name for name in features if not is_elsewhere(name)]
     blank = [np.zeros((32, 32, 3), np.uint8)]
     try:
+        if decoder is not None:
+            importlib.import_module("likewise.intake.reading.eighth")  # to keep its code, too
         compute = feature_set(ours) if ours else None
         if compute is not None:
             compute(blank)  # load weights, and keep what was made of them, before limits bite
