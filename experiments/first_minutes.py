@@ -85,7 +85,8 @@ def write(folder: Path, count: int, megapixels: float, quick: bool) -> dict[str,
     """Enlarge the pictures into a folder; gives the kind of each file."""
     folder.mkdir(parents=True, exist_ok=True)
     given = sources(count, quick)
-    names = [f"IMG_{at:04d}.jpg" for at in np.random.default_rng(1).permutation(len(given))]
+    numbers = np.random.default_rng(1).permutation(max(len(given), COUNT))[: len(given)]
+    names = [f"IMG_{number:04d}.jpg" for number in numbers]
 
     def one(name: str, picture: Any, seed: int) -> None:
         made = enlarged(picture, megapixels, np.random.default_rng(seed))

@@ -178,7 +178,7 @@ def _fit(image: Image.Image, side: int) -> Image.Image:
     if longest <= side:
         return image
     size = [max(1, round(s * side / longest)) for s in image.size]
-    how = cv2.INTER_LINEAR if longest < 2 * side else cv2.INTER_AREA  # much faster
+    how = cv2.INTER_LINEAR if longest <= 2 * side else cv2.INTER_AREA  # much faster
     small = cv2.resize(np.asarray(image), size, interpolation=how)
     return Image.fromarray(np.asarray(small, np.uint8))
 
