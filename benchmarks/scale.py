@@ -1,16 +1,24 @@
-"""Lists and thumbnails of large catalogues: time per page, files, and how both grow.
+"""Collections of 10^4, 10^5 and 10^6 items: what each part takes, and how it grows.
 
-Catalogues are filled with rows of items (no pictures): `p50_ms` and `p99_ms` are of any page of 100
-items as ``GET /items`` reads it, from cursors all over the catalogue; without a filter, below one
-of 1,000 folders, and with a tag that one item in 1,000 has.  `ratio` is over the way of reading all
-ids first.  `exponent` is the growth from the size before (1 means as the number of items).
+``lists``: catalogues are filled with rows of items (no pictures): `p50_ms` and `p99_ms` are of any
+page of 100 items as ``GET /items`` reads it, from cursors all over the catalogue; without a filter,
+below one of 1,000 folders, and with a tag that one item in 1,000 has.  `ratio` is over the way of
+reading all ids first; `first_ms` is the first page of a process.  `exponent` is the growth from the
+size before (1 means as the number of items).
 
-``--forget`` instead writes items with captions and vectors of 256 numbers through the store, builds
-a scan over them and forgets one in a hundred, 1,000 at most: `seconds` and `cpu_s` until the call
-returns, then those of the next build, which rewrites a large catalogue, and `first_ms` of the first
-search in between.
+``serve``: items with captions and vectors of 256 numbers, one in a hundred a near-duplicate of
+another, are written through the store and indexed by k-means cells (faiss).  Rows: the build, with
+the size of the data folder and of the index; a fresh process that opens it and searches; our calls
+beside faiss called directly, in turn, with the probes that reach a recall of .95 and .99 of the
+top 50 (`qps`, `ratio`); near-duplicates of all, in a fresh process; a backup, restored, and a fresh
+process that serves it; forgetting one in a hundred, 1,000 at most, the first search after it and
+the build that follows.  `rss_mib` and `peak_mib` are what a process has while it serves, and had at
+most, `index_mib` what the codes and the index take on the disk.
 
-    python -m benchmarks.scale [--quick] [--items N] [--forget] [--json FILE]
+``rescan``: an index run over so many files (100,000 at most) that did not change; `opened` counts
+the pictures that were opened.
+
+    python -m benchmarks.scale [--quick] [--items N] [--only lists,serve,rescan] [--json FILE]
 """
 
 from __future__ import annotations
@@ -18,6 +26,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import math
+import multiprocessing
+import resource
+import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -27,28 +39,49 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.index import alternate, resident_mib, surrogates
 from experiments.report import Report, percentiles_ms, run
 from likewise.collection import Collection
+from likewise.collection import backup as backed_up
+from likewise.collection import restore as restored
 from likewise.filters import Filter
+from likewise.index import load
+from likewise.index.faiss import FaissIndex
+from likewise.index.flat import FlatIndex
 from likewise.store import Result, Seen, Store, Text
+from likewise.types import Surrogate
 
-PAGE = 100
+PAGE, K = 100, 50
+BLOCKS = ("own", "own2")
+"""Two blocks of own vectors: each becomes 128 numbers of a code."""
+Grown = dict[str, tuple[int, float]]
+"""What was measured at the size before, by name."""
 FILTERS = {"all": Filter(), "folder": Filter(folder="f007"), "tag": Filter(tags=("rare",))}
 
 
 def main(report: Report) -> None:
-    before: dict[str, tuple[int, float]] = {}
+    before: Grown = {}
     sizes = (1_000, 4_000) if report.quick else (10_000, 100_000, 1_000_000)
+    only = (report.settings.get("only") or "lists,serve,rescan").split(",")
     for items in [report.settings["items"]] if report.settings.get("items") else sizes:
-        if report.settings.get("forget"):
+        for part in only:
             with tempfile.TemporaryDirectory() as folder:
-                forgetting(report, Path(folder), items)
-            continue
-        with tempfile.TemporaryDirectory() as folder, Store.open(folder, create=True) as store:
-            fill(store, items)
-            for name, wanted in FILTERS.items():
-                lists(report, store, items, name, wanted, before)
-            thumbnails(report, store, min(items, 20_000))
+                PARTS[part](report, Path(folder), items, before)
+
+
+def growth(before: Grown, name: str, items: int, value: float) -> dict[str, float]:
+    """The exponent of growth since the size before, where there was one."""
+    size, last = before.get(name, (items, value))
+    before[name] = items, value
+    return {"exponent": math.log(value / last) / math.log(items / size)} if size != items else {}
+
+
+def listing(report: Report, folder: Path, items: int, before: Grown) -> None:
+    with Store.open(folder, create=True) as store:
+        fill(store, items)
+        for name, wanted in FILTERS.items():
+            lists(report, store, items, name, wanted, before)
+        thumbnails(report, store, min(items, 20_000))
 
 
 def fill(store: Store, items: int) -> None:
@@ -88,8 +121,9 @@ def lists(
     items: int,
     name: str,
     wanted: Filter,
-    before: dict[str, tuple[int, float]],
+    before: Grown,
 ) -> None:
+    first = 1e3 * taken(lambda: store.items.page(wanted, PAGE + 1, items // 2))
     cursors = np.random.default_rng(report.seed).integers(0, items, 50).tolist()
     ours = [taken(partial(store.items.page, wanted, PAGE + 1, cursor)) for cursor in cursors]
 
@@ -100,14 +134,10 @@ def lists(
     theirs = [taken(partial(all_first, cursor)) for cursor in cursors[:5]]
     p50, p99 = percentiles_ms(ours)
     peer = percentiles_ms(theirs)[0]
-    grown = {}
-    if name in before:
-        size, time_before = before[name]
-        grown = {"exponent": math.log(p50 / time_before) / math.log(items / size)}
-    before[name] = items, p50
     report.row(
-        method="page by keyset", items=items, filter=name, k=PAGE, p50_ms=p50, p99_ms=p99,
-        peer="all ids first", peer_ms=peer, ratio=p50 / peer, **grown,
+        method="page by keyset", items=items, filter=name, k=PAGE, first_ms=first, p50_ms=p50,
+        p99_ms=p99, peer="all ids first", peer_ms=peer, ratio=p50 / peer,
+        **growth(before, name, items, p50),
     )  # fmt: skip
 
 
@@ -122,36 +152,201 @@ def thumbnails(report: Report, store: Store, count: int) -> None:
         report.row(method=method, items=count, files=len(files), p50_ms=p50, p99_ms=p99)
 
 
-def forgetting(report: Report, folder: Path, items: int) -> None:
+def serving(report: Report, folder: Path, items: int, before: Grown) -> None:
     rng = np.random.default_rng(report.seed)
-    with Collection.open(folder, create=True) as collection:
+    pictures, other = folder / "pictures", folder / "restored"
+    for place in (pictures, other):
+        place.mkdir()
+    with Collection.open(pictures, create=True) as collection:
         store = collection.store
-        for start in range(0, items, 2_048):
-            numbers = range(start, min(start + 2_048, items))
-            store.items.see(
-                [Seen(b"f%03d/picture-%07d.jpg" % (n % 1000, n), 1, 1, _hash(n)) for n in numbers]
-            )
-            pending = store.contents.pending(len(numbers))
-            said = [" ".join(f"word{w}" for w in rng.integers(0, 20_000, 8)) for _ in pending]
-            results = [Result(p.content, width=1, height=1, captions=[Text(text, "embedded")])
-                       for p, text in zip(pending, said)]  # fmt: skip
-            x = rng.standard_normal((len(pending), 256)).astype(np.float32)
-            store.contents.record(results, {"own": x})
-        for name, value in (("features", ["own"]), ("engine", "flat"), ("smoothing", "off")):
-            store.settings.set(name, value)
-        collection.build()
-        size = store.catalogue.path.stat().st_size / 2**20
-        gone = rng.permutation(items)[: min(1_000, items // 100)] + 1
-        kept = int(np.setdiff1d(np.arange(1, items + 1), gone)[0])
-        collection.search(kept)
+        for name, value in (("features", BLOCKS), ("engine", "faiss"), ("smoothing", "off")):
+            store.settings.set(name, list(value) if isinstance(value, tuple) else value)
+        filled = taken(lambda: _write(store, items, rng))
         cpu = time.process_time()
-        seconds = taken(lambda: collection.forget(gone.tolist()))
+        seconds = taken(collection.build)
         cpu = time.process_time() - cpu
-        first = 1e3 * taken(lambda: collection.search(kept))
+        generation = store.generations.current()
+        assert generation is not None
+        index_mib = _mib(generation.folder)
         report.row(
-            method="forget", items=items, gone=len(gone), catalogue_mib=size, seconds=seconds,
-            cpu_s=cpu, first_ms=first, build_s=taken(collection.build),
+            method="build", items=items, filled_s=filled, seconds=seconds, cpu_s=cpu,
+            index_mib=index_mib, mib=_mib(folder), **growth(before, "build", items, cpu),
         )  # fmt: skip
+        some = rng.permutation(items)[:100] + 1
+        told = apart(opened, str(pictures), some)
+        report.row(method="open and search", items=items, k=K, index_mib=index_mib, **told,
+                   **growth(before, "open", items, told["open_s"]))  # fmt: skip
+        directly(report, generation.folder / "faiss", items, before)
+        told = apart(doubled, str(pictures))
+        report.row(method="near-duplicates", items=items, **told,
+                   **growth(before, "doubled", items, told["cpu_s"]))  # fmt: skip
+        copied = taken(lambda: backed_up(collection.data, folder / "backup"))
+        again = taken(lambda: restored(folder / "backup", other / collection.data.name))
+        told = apart(opened, str(other), some)
+        report.row(
+            method="from a backup", items=items, backup_s=copied, restore_s=again,
+            index_mib=index_mib, **told, **growth(before, "restored", items, told["open_s"]),
+        )  # fmt: skip
+        for copy in (folder / "backup", other):
+            shutil.rmtree(copy)
+        forgetting(report, collection, items, rng, before)
+
+
+def _write(store: Store, items: int, rng: np.random.Generator) -> None:
+    """Items with captions and vectors; one in a hundred nearly that of the item before it."""
+    for start in range(0, items, 2_048):
+        numbers = range(start, min(start + 2_048, items))
+        store.items.see(
+            [Seen(b"f%03d/picture-%07d.jpg" % (n % 1000, n), 1, 1, _hash(n)) for n in numbers]
+        )
+        pending = store.contents.pending(len(numbers))
+        said = [" ".join(f"word{w}" for w in rng.integers(0, 20_000, 8)) for _ in pending]
+        results = [
+            Result(p.content, width=1, height=1, captions=[Text(text, "embedded")])
+            for p, text in zip(pending, said)
+        ]
+        x = np.concatenate([_centres(rng, len(pending)) for _ in BLOCKS], axis=1)
+        x[1::100] = x[0::100][: len(x[1::100])] + 0.01 * x[1::100]
+        store.contents.record(results, dict(zip(BLOCKS, np.split(x, len(BLOCKS), axis=1))))
+
+
+def _centres(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Vectors of 128 numbers around the same 1,000 centres each time."""
+    basis = np.random.default_rng(7).standard_normal((1_000, 128)).astype(np.float32)
+    noise = rng.standard_normal((count, 128)).astype(np.float32)
+    return basis[rng.integers(0, 1_000, count)] + 0.7 * noise
+
+
+def apart(work: Callable[..., dict[str, float]], *given: Any) -> dict[str, float]:
+    """What a fresh process measures."""
+    with multiprocessing.get_context("spawn").Pool(1) as fresh:
+        return fresh.apply(work, given)
+
+
+def opened(place: str, some: np.ndarray) -> dict[str, float]:
+    """Open a collection and search: until the first answer, and then."""
+    empty = resident_mib()
+    begun = time.perf_counter()
+    with Collection.open(place) as collection:
+        collection.search(int(some[0]), k=K)
+        first = time.perf_counter() - begun
+        collection.look.view()  # the one that is compared with its checksums
+        whole = time.perf_counter() - begun
+        times = [taken(partial(collection.search, int(item), k=K)) for item in some]
+        memory = resident_mib() - empty
+    p50, p99 = percentiles_ms(times)
+    return {"open_s": first, "checked_s": whole, "p50_ms": p50, "p99_ms": p99,
+            "rss_mib": memory, "peak_mib": peak_mib() - empty}  # fmt: skip
+
+
+def doubled(place: str) -> dict[str, float]:
+    """All near-duplicates."""
+    with Collection.open(place) as collection:
+        cpu = time.process_time()
+        begun = time.perf_counter()
+        found = collection.duplicates()
+        cpu, seconds = time.process_time() - cpu, time.perf_counter() - begun
+    return {"groups": len(found), "seconds": seconds, "cpu_s": cpu, "peak_mib": peak_mib()}
+
+
+def peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+
+
+def directly(report: Report, folder: Path, items: int, before: Grown) -> None:
+    """Our calls beside faiss called directly, in turn, at two recalls."""
+    index = load(folder)
+    assert isinstance(index, FaissIndex)
+    rows = np.random.default_rng(report.seed).permutation(items)[:200]
+    codes = np.load(folder.parent / "codes.npy", mmap_mode="r")
+    queries = np.asarray(codes[np.sort(rows)])
+    exact = FlatIndex.build(codes, index.ids).search_many(surrogates(queries), K)
+    for wanted in (0.95, 0.99):
+        index.calibrate([Surrogate(v) for v in queries[100:]], recall=wanted)
+        engine = index._engine
+        if index.structure == "ivf":
+            engine.nprobe = index.probes
+        ours = [partial(index.search, Surrogate(v), K) for v in queries[:100]]
+        theirs = [partial(engine.search, v[None], K) for v in queries[:100]]
+        our, their = alternate(ours, theirs, 0.3 if report.quick else 10.0)
+        found = np.mean([np.isin(ask().ids, e.ids).mean() for ask, e in zip(ours, exact)])
+        p50, p99 = percentiles_ms(our)
+        peer = percentiles_ms(their)[0]
+        report.row(
+            method="one query", items=items, k=K, wanted=wanted, probes=index.probes, recall=found,
+            p50_ms=p50, p99_ms=p99, qps=1e3 / p50, peer="faiss directly", peer_ms=peer,
+            peer_qps=1e3 / peer, ratio=p50 / peer, **growth(before, f"query{wanted}", items, p50),
+        )  # fmt: skip
+
+
+def forgetting(
+    report: Report, collection: Collection, items: int, rng: np.random.Generator, before: Grown
+) -> None:
+    size = collection.store.catalogue.path.stat().st_size / 2**20
+    gone = rng.permutation(items)[: min(1_000, items // 100)] + 1
+    kept = int(np.setdiff1d(np.arange(1, items + 1), gone)[0])
+    collection.search(kept)
+    cpu = time.process_time()
+    seconds = taken(lambda: collection.forget(gone.tolist()))
+    cpu = time.process_time() - cpu
+    first = 1e3 * taken(lambda: collection.search(kept))
+    built = taken(collection.build) if report.settings.get("rebuild") or report.quick else None
+    report.row(
+        method="forget", items=items, gone=len(gone), catalogue_mib=size, seconds=seconds,
+        cpu_s=cpu, first_ms=first, build_s=built, **growth(before, "forget", items, cpu),
+    )  # fmt: skip
+
+
+def rescan(report: Report, folder: Path, items: int, before: Grown) -> None:
+    """An index run over files that did not change since the one before."""
+    count = min(items, 100_000)
+    pictures = folder / "many"
+    for number in range(0, count, 1_000):
+        (pictures / f"{number // 1_000:03d}").mkdir(parents=True)
+    files = [b"%03d/%07d.png" % (n // 1_000, n) for n in range(count)]
+    with Collection.open(pictures, create=True) as collection:
+        store = collection.store
+        store.settings.set("features", ["colour"])
+        store.settings.set("smoothing", "off")
+        for start in range(0, count, 2_048):
+            seen = []
+            for n in range(start, min(start + 2_048, count)):
+                path = pictures / files[n].decode()
+                path.write_bytes(b"picture %d" % n)
+                told = path.stat()
+                seen.append(Seen(files[n], told.st_size, told.st_mtime_ns, _hash(n)))
+            store.items.see(seen)
+            pending = store.contents.pending(len(seen))
+            x = np.random.default_rng(start).random((len(pending), 96)).astype(np.float32)
+            store.contents.record([Result(p.content, width=1, height=1) for p in pending],
+                                  {"colour": x})  # fmt: skip
+        collection.build()
+        names: list[str] = []
+        root = str(pictures)
+
+        def note(event: str, given: tuple[Any, ...]) -> None:
+            if NOTING and event == "open" and str(given[0]).startswith(root):
+                names.append(str(given[0]))
+
+        sys.addaudithook(note)
+        NOTING.append(True)
+        cpu = time.process_time()
+        seconds = taken(lambda: collection.index(processes=1))
+        cpu = time.process_time() - cpu
+        NOTING.clear()
+        pictures_opened = [name for name in names if name.endswith(".png")]
+        report.row(
+            method="rescan", files=count, seconds=seconds, cpu_s=cpu, opened=len(pictures_opened),
+            **growth(before, "rescan", count, cpu),
+        )  # fmt: skip
+
+
+NOTING: list[bool] = []
+"""Not empty while opened files are counted: an audit hook cannot be taken away."""
+
+
+def _mib(folder: Path) -> float:
+    return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / 2**20
 
 
 def _hash(number: int) -> bytes:
@@ -164,9 +359,15 @@ def taken(call: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
+PARTS: dict[str, Callable[[Report, Path, int, Grown], None]] = {
+    "lists": listing, "serve": serving, "rescan": rescan
+}  # fmt: skip
+
+
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--items", type=int, help="one size only")
-    parser.add_argument("--forget", action="store_true", help="time forgetting instead")
+    parser.add_argument("--only", help="some parts, with commas: " + ",".join(PARTS))
+    parser.add_argument("--rebuild", action="store_true", help="also the build after forgetting")
 
 
 if __name__ == "__main__":

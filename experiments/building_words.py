@@ -85,7 +85,18 @@ def assigned(name: str, size: int, report: Report) -> Assigned:
         report.say(f"assigning words of {name}, {size:,} words ...")
         return vocabulary(size, report).assign(found.data).astype(np.int32)
 
-    return Assigned(keep(f"{name}-words-{size}-{report.seed}-1", assign), found.starts)
+    told = f"{size}-{report.seed}-1{named(report)}"
+    return Assigned(keep(f"{name}-words-{told}", assign), found.starts)
+
+
+def distractors(report: Report) -> tuple[str, ...]:
+    """The sets that are in the way, and that the vocabulary is learned from."""
+    return tuple(report.settings.get("distractors") or DISTRACTORS)
+
+
+def named(report: Report) -> str:
+    """What a kept file's name says of them, where they are not the usual ones."""
+    return "" if distractors(report) == DISTRACTORS else "-" + "-".join(distractors(report))
 
 
 def vocabulary(size: int, report: Report) -> Vocabulary:
@@ -98,12 +109,12 @@ def vocabulary(size: int, report: Report) -> Vocabulary:
         )  # minutes, not hours
         batches = (
             found.data[start : start + 100_000]
-            for found in (descriptors(name, report) for name in DISTRACTORS)
+            for found in (descriptors(name, report) for name in distractors(report))
             for start in range(0, len(found.data), 100_000)
         )
         return Vocabulary.fit(batches, size, seed=report.seed, **how).centres
 
-    return Vocabulary(keep(f"vocabulary-{size}-{report.seed}-1", learn))
+    return Vocabulary(keep(f"vocabulary-{size}-{report.seed}-1{named(report)}", learn))
 
 
 def strips(whole: Any, size: int, report: Report, kinds: int = 40) -> Any:

@@ -69,7 +69,9 @@ def main(report: Report) -> None:
                 coverage=taught.coverage,
                 paper=None if quick else PAPER.get(method),
             )
-    _table2(report, data, {"euclid": data.queries, **surrogates}, clusters, probes)
+    every = {"euclid": data.queries, **surrogates}
+    drawn = table2(report, data, {name: every[name] for name in TABLE2}, clusters, probes)
+    lines(report.path("kuang_recall.png"), drawn, across="probes K of each tree", up="recall")
 
 
 def _surrogates(taught: Taught) -> dict[str, Floats]:
@@ -83,18 +85,19 @@ def _surrogates(taught: Taught) -> dict[str, Floats]:
     }
 
 
-def _table2(
+def table2(
     report: Report,
     data: PaperSet,
     surrogates: dict[str, Floats],
     clusters: int,
     probes: tuple[int, ...],
-) -> None:
+) -> dict[str, tuple[list[float], list[float]]]:
+    """Rows of relevant items in the united buckets; the same by method, to be drawn."""
     index = TreeIndex.build(data.items, trees=3, clusters=clusters, probes=1, seed=report.seed)
     some = slice(0, 1_000)
     drawn = {}
-    for method in TABLE2:
-        vectors = surrogates[method][some].astype(np.float32)
+    for method, every in surrogates.items():
+        vectors = every[some].astype(np.float32)
         found = []
         for k in probes:
             recall, share = bucket_recall(index, vectors, data.query_labels[some], data, k)
@@ -109,7 +112,7 @@ def _table2(
             )
             found.append(recall)
         drawn[method] = [float(k) for k in probes], found
-    lines(report.path("kuang_recall.png"), drawn, across="probes K of each tree", up="recall")
+    return drawn
 
 
 def bucket_recall(

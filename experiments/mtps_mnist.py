@@ -7,13 +7,14 @@ tries six settings.
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import numpy as np
 
 from experiments.report import Report, run
 from experiments.sets import load_mnist
-from experiments.top_precision_contest import Split, contest, summary
+from experiments.top_precision_contest import METHODS, Split, contest, summary
 from likewise.learners.plain import Plain
 from likewise.spaces import Blocks, BlockSpec
 
@@ -56,5 +57,9 @@ def toy(seed: int) -> tuple[Any, Any]:
     return centres[labels] + 2.0 * rng.normal(size=(420, 30)), labels
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), help="only these methods")
+
+
 if __name__ == "__main__":
-    run("mtps_mnist", main, __doc__)
+    run("mtps_mnist", main, __doc__, options=options)

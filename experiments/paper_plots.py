@@ -39,6 +39,51 @@ def fig6(path: Path, curves: dict[str, dict[str, Any]]) -> None:
     _finish(figure, axes, ("precision", "precision"), ("recall", "first R results"), path)
 
 
+def fig4(
+    path: Path, sigmas: list[float], norm: list[float], angle: list[float], shown: Any
+) -> None:
+    """Length and angle of the weights over sigma, and the first ten pictures at three of them.
+
+    ``shown`` are rows of (name, pictures, which are right), the query first.
+    """
+    figure = plt.figure(figsize=(9, 3.0))
+    left = figure.add_axes((0.07, 0.17, 0.30, 0.75))
+    left.plot(sigmas, norm, marker=".", label="length")
+    left.plot(sigmas, angle, marker=".", label="angle to ones, radians")
+    left.set_xlabel("sigma")
+    left.grid(alpha=0.3)
+    left.legend(fontsize=8)
+    _strips(figure, shown, (0.45, 0.10, 0.53, 0.82))
+    figure.savefig(path, dpi=80)
+    plt.close(figure)
+
+
+def fig9(path: Path, shown: Any) -> None:
+    """The first results of some queries, one row per query and method."""
+    figure = plt.figure(figsize=(11, 0.42 * len(shown)))
+    _strips(figure, shown, (0.10, 0.01, 0.89, 0.98))
+    figure.savefig(path, dpi=80)
+    plt.close(figure)
+
+
+def _strips(figure: Any, shown: Any, box: tuple[float, float, float, float]) -> None:
+    """Rows of pictures: the query framed in black, wrong ones in red."""
+    left, bottom, width, height = box
+    across = max(len(pictures) for _, pictures, _ in shown)
+    for at, (name, pictures, right) in enumerate(shown):
+        y = bottom + height * (1 - (at + 1) / len(shown))
+        figure.text(left - 0.01, y + 0.4 * height / len(shown), name, ha="right", fontsize=7)
+        for place, (picture, good) in enumerate(zip(pictures, right)):
+            cell = (left + width * place / across, y)
+            axis = figure.add_axes((*cell, 0.92 * width / across, 0.88 * height / len(shown)))
+            axis.imshow(picture, cmap="gray_r")
+            axis.set_xticks([])
+            axis.set_yticks([])
+            for side in axis.spines.values():
+                side.set_color("black" if place == 0 else "#ccc" if good else "red")
+                side.set_linewidth(2 if place == 0 or not good else 0.5)
+
+
 def lines(
     path: Path,
     series: dict[str, tuple[list[float], list[float]]],

@@ -4,6 +4,8 @@ TMBuD takes the place of Oxford, Holidays and UKbench: every picture of a buildi
 others of that building, with and without 6,500 pictures of Flickr8k and Corel5k in the way.
 Ten splits by building: idf, settings (C, n, tau) and tables come from one half of the buildings
 and of the distractors, the measures from the other; the vocabulary is of distractors only.
+``prior alone`` is what a table is pulled towards and plain same-object search ranks by, idf^2 times
+the root of both counts (truncated at 3), with the normaliser tau of binary idf or of those roots.
 Every method that has settings tries four of them there; which table is *the* learned one, with
 and without distractors, is judged by either part of the training half on the other.  `wins`
 counts, as the paper does, the splits in which a method is the best of the paper's five; `ahead`
@@ -23,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from experiments.building_words import DISTRACTORS, assigned, strips, toy
+from experiments.building_words import DISTRACTORS, MOST, assigned, distractors, strips, toy
 from experiments.mining import mine
 from experiments.report import Report, run
-from experiments.rivals.own_words import OwnWordsLearner
+from experiments.rivals.own_words import AbsencesToo, OwnWordsLearner
 from experiments.rivals.word_weights import (
     NegativeEvidence,
     Whitened,
@@ -50,6 +52,8 @@ TRIED = (0.3, 1.0, 3.0, 10.0)
 """C: from hardly more than the prior, to what the preferences say."""
 ALPHAS = (0.2, 0.4, 0.7, 1.0)
 LEVELS = 3
+OWN = {"each word": OwnWordsLearner, "each word, absences too": AbsencesToo}
+"""Forms in which every word may depart from its bin."""
 WORLDS = ("alone", "distractors")
 Both = tuple[float, float]
 """A measure in both worlds."""
@@ -91,12 +95,14 @@ def main(report: Report) -> None:
     table(report, strips(whole, words, report), words, "bursty", folded=False)
 
 
-def data(words: int, report: Report) -> Any:
+def data(words: int, report: Report, places: int = MOST) -> Any:
+    """Histograms of the strongest places of all pictures."""
     if report.quick:
         return Set(*toy(words, report))
     from experiments.sets import load_tmbud
 
-    parts = [assigned(name, words, report).counts(words) for name in ("tmbud", *DISTRACTORS)]
+    sets = ("tmbud", *distractors(report))
+    parts = [assigned(name, words, report).counts(words, places) for name in sets]
     buildings = load_tmbud().labels
     counts = sparse.csr_array(sparse.vstack(parts, format="csr"))
     others = np.full(counts.shape[0] - len(buildings), -1)
@@ -146,6 +152,10 @@ def fitted(train: Set, rng: np.random.Generator, folded: bool) -> dict[str, Any]
         "negative evidence": NegativeEvidence(train.counts, weights),
         "PCA whitening": Whitened(train.counts, weights, dim=256, seed=seed),
         "asymmetric": lambda q, d: asymmetric(q, d, weights, alpha=alpha),
+        "prior alone": Scorer(WordTable.by_counts(Words(weights, levels=LEVELS))),
+        "prior alone, tau of roots": Scorer(
+            WordTable.by_counts(Words(weights, levels=LEVELS, tau="root-idf"))
+        ),
     }
     found: dict[str, Both] = {}
     for tau in ("binary-idf", "one") if folded else ("binary-idf",):
@@ -158,11 +168,10 @@ def fitted(train: Set, rng: np.random.Generator, folded: bool) -> dict[str, Any]
             learned = learn(taught, space, n, price, seed)
             name = f"table n={n}" + ("" if tau == "binary-idf" else ", tau folded in")
             methods[name], found[name] = Scorer(learned), tried[price]
-            if tau == "binary-idf" and n == LEVELS:
-                methods[f"{name}, each word"] = Scorer(
-                    learn(taught, space, n, price, seed, "words")
-                )
-                found[f"{name}, each word"] = crossed(parts, space, n, price, seed, "words")
+            for sharing in OWN if tau == "binary-idf" and n == LEVELS else ():
+                own = f"{name}, {sharing}"
+                methods[own] = Scorer(learn(taught, space, n, price, seed, sharing))
+                found[own] = crossed(parts, space, n, price, seed, sharing)
     best = [max(found, key=lambda name: found[name][world]) for world in range(len(WORLDS))]
     methods["learned table"] = dict(zip(WORLDS, best))
     return methods
@@ -196,7 +205,7 @@ def learn(
     seed: int,
     sharing: str = "bins",
 ) -> WordTable:
-    kind = WordTableLearner if sharing == "bins" else OwnWordsLearner
+    kind: type[WordTableLearner] = OWN.get(sharing, WordTableLearner)
     learner = kind(WordTable.binary_idf(space), n=n, C=C, seed=seed)
     learned: WordTable = learner.fit(*taught).similarity_
     return learned
@@ -325,6 +334,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--words", type=int, nargs="+", help="sizes of the vocabulary")
     parser.add_argument("--no-strips", action="store_true", help="leave out the bursty variant")
     parser.add_argument("--splits", type=int, help="how many splits (default: 10)")
+    parser.add_argument("--distractors", nargs="+", choices=DISTRACTORS, help="some of the sets")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ the dev part is kept:
     cca, cca-weighted             ridge of the words x ridge of the pictures
     pamir                         C
     psi                           step x size of the random start
-    psi-cca, rcca, rcca-identity  step x ridge of the pictures in the CCA that it starts at
+    psi-cca, rcca, rcca-weighted, rcca-identity
+                                  step x ridge of the pictures in the CCA that it starts at
+
+(``rcca-weighted`` starts W at the correlations instead of the identity.)
 
 Settings are chosen with the clicks of the first seed and half of the triplets.  Then everything is
 done anew for every seed, with all triplets: clicks, random starts, order of the descent.
@@ -18,7 +21,8 @@ Tasks: ``test`` (captions of the test part, graded by whose caption it is and by
 ``crowd`` (what people said of test captions and pictures; only judged pictures are ranked),
 ``picture`` (a picture as the query).  Rows without a ``seed`` are means over the seeds; their
 ``p_value`` is that of the difference to ``rcca`` in each query's mean NDCG@10, by 100,000 random
-swaps.  Figures 5 and 6 of the paper are drawn as plots.
+swaps.  Figures 5 and 6 of the paper are drawn as plots; figures 4 and 7 as sheets of the first ten
+results by each method, for the first captions and pictures that the seed draws.
 """
 
 from __future__ import annotations
@@ -46,6 +50,8 @@ from experiments.rivals.cca import cca_similarity
 from experiments.rivals.pamir import fit_pamir
 from experiments.rivals.psi import fit_psi, random_start
 from experiments.score_ranking import rank
+from experiments.sets import load_flickr8k
+from experiments.sheets import SheetRow, sheet_of_rows
 from likewise.evaluation import Ranked, ndcg, randomisation_test
 from likewise.learners.clicks import Clicks
 from likewise.solvers.cca import CCA, cca
@@ -64,6 +70,8 @@ RANDOM_STEPS = (0.015, 0.03, 0.06)
 SMALL = (0.03, 0.1)
 Array = NDArray[Any]
 Setting = tuple[Any, ...]
+EXAMPLES, SHOWN, TOP, CELL = ("cca", "pamir", "psi", "rcca"), 2, 10, 84
+"""Methods, queries, results and pixels of the sheets of examples."""
 EXCELLENT = 3.0
 """The best grade: excellent = 3, good = 2, bad = 0."""
 
@@ -165,15 +173,21 @@ class Bench:
         """Ranked CCA."""
         return self._rcca(setting, True, dim, count)
 
+    def rcca_weighted(self, setting: Setting, dim: int, count: int) -> Clicks:
+        """Ranked CCA with W started at the correlations."""
+        return self._rcca(setting, True, dim, count, weighted=True)
+
     def rcca_identity(self, setting: Setting, dim: int, count: int) -> Clicks:
         """Ranked CCA with W held at the identity."""
         return self._rcca(setting, False, dim, count)
 
-    def _rcca(self, setting: Setting, learn_w: bool, dim: int, count: int) -> Clicks:
+    def _rcca(
+        self, setting: Setting, learn_w: bool, dim: int, count: int, *, weighted: bool = False
+    ) -> Clicks:
         step, ridge = setting
         c, p = self.found((RIDGE, ridge), dim), self.triplets.where(np.arange(count))
         triplets = (p.query, p.better, p.worse)
-        first = Model(c.wq, np.eye(len(c.rho)), c.wv)
+        first = Model(c.wq, np.diag(c.rho) if weighted else np.eye(len(c.rho)), c.wv)
         start = scaled(first, self.texts, self.x, triplets, 1.0)
         # One pass; the weights are averaged over its second half.
         how = Settings(step=step, learn_w=learn_w, rounds=2, round_size=count // 2, seed=self.seed)
@@ -191,6 +205,7 @@ def grids() -> dict[str, tuple[Callable[..., Clicks], list[Setting]]]:
         "psi": (Bench.psi, list(product(RANDOM_STEPS, SMALL))),
         "psi-cca": (Bench.psi_cca, starts),
         "rcca": (Bench.rcca, starts),
+        "rcca-weighted": (Bench.rcca_weighted, starts),
         "rcca-identity": (Bench.rcca_identity, starts),
     }
 
@@ -227,6 +242,8 @@ def main(report: Report) -> None:
         values["test"].append({m: test.values(model) for m, model in models.items()})
         values["crowd"].append({m: crowd.values(model) for m, model in models.items()})
         values["picture"].append(between_pictures(world, models, between))
+        if seed == report.seed:
+            examples(report, world, models, test, between)
         for name, found in values.items():
             for method, (ten, paper) in found[-1].items():
                 report.row(method=method, task=name, seed=seed, **means(ten, paper))
@@ -272,10 +289,20 @@ def tabulate(report: Report, task: str, found: list[Values], chosen: dict[str, S
 
 def between_pictures(world: World, models: dict[str, Clicks], grades: Array) -> Values:
     """Every test picture as a query for the others."""
+    found = {}
+    for method, codes in projections(world, models).items():
+        scores = codes @ codes.T
+        np.fill_diagonal(scores, scores.min() - 1.0)
+        found[method] = graded(scores, grades)
+    return found
+
+
+def projections(world: World, models: dict[str, Clicks]) -> dict[str, Array]:
+    """Test pictures as each method sees them: the product of two is how alike they are."""
     x, seen, model = world.test.x, world.train.x, models["rcca"]
     values, vectors = np.linalg.eigh(np.cov(seen.T))
     axes = vectors[:, np.argsort(-values)[: len(model.w)]]
-    projected = {
+    return {
         "cosine": unit_rows(x),
         "pca": unit_rows((x - seen.mean(axis=0)) @ axes),
         "cca": unit_rows(x @ models["cca"].wv),
@@ -284,13 +311,53 @@ def between_pictures(world: World, models: dict[str, Clicks], grades: Array) -> 
         "psi-cca": unit_rows(x @ models["psi-cca"].wv),
         "rcca-equation-9": x @ model.wv,
         "rcca": unit_rows(x @ model.wv @ model.w.T),
+        "rcca-weighted": unit_rows(x @ models["rcca-weighted"].wv @ models["rcca-weighted"].w.T),
     }
-    found = {}
-    for method, codes in projected.items():
-        scores = codes @ codes.T
-        np.fill_diagonal(scores, scores.min() - 1.0)
-        found[method] = graded(scores, grades)
-    return found
+
+
+def examples(
+    report: Report, world: World, models: dict[str, Clicks], test: Task, between: Array
+) -> None:
+    """Figures 4 and 7: what each method finds first for two captions and two pictures."""
+    rng = np.random.default_rng([report.seed, 4])
+    pictures = shown(report, len(world.test.x))
+    texts = rng.choice(len(world.test.texts), SHOWN, replace=False).tolist()
+    queries = rng.choice(len(world.test.x), SHOWN, replace=False).tolist()
+    by_words: list[SheetRow] = []
+    for at in texts:
+        for method in EXAMPLES:
+            model = models[method]
+            scores = ((test.texts[[at]] @ model.wq) @ model.w) @ (world.test.x @ model.wv).T
+            first = np.argsort(-np.asarray(scores)[0], kind="stable")[:TOP]
+            title = f"{world.test.texts[at]}: {method}" if method == EXAMPLES[0] else method
+            by_words.append(row_of(pictures, first, test.grades[at], title))
+    sheet_of_rows(by_words, report.path("rcca-words.jpg"), columns=TOP, cell=CELL, quality=80)
+    codes, by_pictures = projections(world, models), list[SheetRow]()
+    for at in queries:
+        for method in ("cosine", *(m for m in EXAMPLES if m != "pamir")):
+            scores = codes[method] @ codes[method][at]
+            others = np.argsort(-scores, kind="stable")
+            first = others[others != at][: TOP - 1]
+            found = row_of(pictures, first, between[at], method)
+            by_pictures.append(
+                SheetRow([pictures(at), *found.pictures], method, (), ["query", *found.marks])
+            )
+    sheet_of_rows(by_pictures, report.path("rcca-pictures.jpg"), columns=TOP, cell=CELL, quality=80)
+
+
+def shown(report: Report, count: int) -> Callable[[int], Array]:
+    """Test pictures by row; grey ones in a quick run."""
+    if report.quick:
+        return lambda at: np.full((32, 32, 3), 255 * at // count, np.uint8)
+    flickr = load_flickr8k()
+    rows = np.flatnonzero(flickr.split == "test")
+    return lambda at: np.asarray(flickr.pictures[int(rows[at])])
+
+
+def row_of(pictures: Callable[[int], Array], first: Array, grades: Array, title: str) -> SheetRow:
+    """Results in a row; what is excellent or good has a green frame, the others a red one."""
+    marks = ["relevant" if grades[at] > 0 else "not" for at in first.tolist()]
+    return SheetRow([pictures(at) for at in first.tolist()], title, (), marks)
 
 
 def figures(report: Report, bench: Bench, chosen: dict[str, Setting], test: Task, dim: int) -> None:

@@ -60,7 +60,7 @@ METHODS: Mapping[str, tuple[Any, list[dict[str, Any]]]] = {
         several(lam=(0.0, 1.0), C=(1e-3, 1e-2, 1e-1)),
     ),
     "mtps-served": (
-        TopPrecisionLearner(solver="fast", C=SERVED.C, lam=SERVED.lam, loss=0.01),
+        TopPrecisionLearner(solver=SERVED.solver, C=SERVED.C, lam=SERVED.lam, loss=SERVED.loss),
         [{}],
     ),
 }
@@ -88,7 +88,7 @@ def contest(report: Report, data: Split, **about: Any) -> dict[str, float]:
         for setting in tried[: 2 if report.quick else None]:
             small = QUICK.get(type(learner), {}) if report.quick else {}
             setting = {**setting, **small}
-            model = _fitted(learner, setting, data, report.seed)
+            model = fitted(learner, setting, data, report.seed)
             value = judge(model.similarity_.matrix, data, data.validation)["top_precision"]
             if value > best:
                 best, found[name] = value, model.similarity_.matrix
@@ -103,7 +103,8 @@ def contest(report: Report, data: Split, **about: Any) -> dict[str, float]:
     return out
 
 
-def _fitted(learner: Any, setting: dict[str, Any], split: Split, seed: int) -> Any:
+def fitted(learner: Any, setting: dict[str, Any], split: Split, seed: int) -> Any:
+    """A method with one setting, fitted on a split."""
     model = clone(learner).set_params(**setting, plain=split.plain, seed=seed)
     queries, labels = split.train
     more = {"validation": split.validation} if isinstance(model, TopPrecisionLearner) else {}

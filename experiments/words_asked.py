@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import snowballstemmer
 
-from experiments.photo_features import photo_features
+from experiments.photo_features import network_option, photo_features
 from experiments.report import Report, run
 from experiments.sets import load_corel5k, load_flickr8k
 from experiments.words_uncaptioned import Array, Task, collected, toy
@@ -92,6 +92,7 @@ def ask(report: Report, collection: Collection, text: str, meant: Array, elephan
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    network_option(parser)
     parser.add_argument("--words", choices=["even", "odd"], help="keywords of Corel5k instead")
 
 

@@ -15,8 +15,10 @@ names of colours), ``reader+all`` (what a search gives: with the best results ad
 Then, for ``reader+all``, so many pictures get a caption of their own (Corel5k: their keywords;
 Flickr8k: pictures of the training part, their first caption), and pictures without one are
 ranked; ``ranked CCA`` is the model learned from the same captions, put in whatever its guard says
-(``passed``).  And so many right ones among the first 50 are opened (``reader+all``), or marked
-(``marked``), and the others are ranked (``neither`` is the list before, without those).
+(``passed``), and ``ranked CCA from the reader`` the same with another start: the directions that
+the reader has for the words, as a product of low rank.  And so many right ones among the first 50
+are opened (``reader+all``), or marked (``marked``), and the others are ranked (``neither`` is the
+list before, without those).
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ import sqlite3
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,8 +44,10 @@ from numpy.typing import NDArray
 import likewise
 from experiments.photo_features import network_option, photo_features
 from experiments.report import Report, run
+from experiments.rivals.from_reader import FromReader
 from experiments.sets import load_corel5k, load_flickr8k
 from likewise.collection import Collection
+from likewise.collection.learn.methods import METHODS
 from likewise.collection.lines.meanings import targets
 from likewise.features.class_names import tags
 from likewise.features.class_words import CLASSES, class_words
@@ -51,7 +56,12 @@ from likewise.store import Described, Result, Seen, Text
 
 Array = NDArray[Any]
 CAPTIONS, CLICKS = (20, 50, 200, 1_000), (1, 3, 5)
-GROWING = ("reader+all", "ranked CCA")
+GROWING = {
+    "reader+all": "",
+    "ranked CCA": "ranked-cca",
+    "ranked CCA from the reader": "from-reader",
+}
+"""What is compared as captions grow, and the method that is learned for it."""
 LEAST, LOOKED_AT = 5, 50
 NO_CONTENT = {
     "across", "along", "another", "around", "behind", "beside", "near", "next",
@@ -324,6 +334,10 @@ def _rows(
 
 def main(report: Report) -> None:
     data, part = report.settings.get("data"), report.settings.get("part")
+    METHODS._own["from-reader"] = replace(
+        METHODS["ranked-cca"], name="from-reader",
+        learner="experiments.rivals.from_reader:FromReader",
+    )  # fmt: skip
     makers = (
         [toy] if report.quick else [m for m in (corel5k, flickr8k) if data in (None, m.__name__)]
     )
@@ -413,10 +427,11 @@ def growing(report: Report, task: Task, place: Path) -> None:
             done = count
             out = set(order[:count].tolist()) if not apart else set(able.tolist())
             keep = np.array([p not in out for p in range(len(task.captions))])
-            for method in GROWING:
+            FromReader.directions = directions(collection, task.captions)
+            for method, learned in GROWING.items():
                 passed: dict[str, Any] = {}
-                if method == "ranked CCA":
-                    model = collection.learn("ranked-cca", force=True)
+                if learned:
+                    model = collection.learn(learned, force=True)
                     passed = {"passed": bool(model.card["guard"]["passed"])}
                 ranked = {}
                 rank = served(collection, len(task.captions))
@@ -428,6 +443,20 @@ def growing(report: Report, task: Task, place: Path) -> None:
                         ranked[word] = Ranked(found[keep[found]], whole & keep)
                 _rows(report, task, "words", method, ranked, {"captions": count, **passed})
             collection.models.activate("plain", task="text")
+
+
+def directions(collection: Collection, captions: Sequence[str]) -> dict[str, Array]:
+    """What the reader makes of the words of captions, by stem: of each in its commonest form."""
+    meanings: Any = collection.look.meanings(collection.look.view())
+    stem = snowballstemmer.stemmer("english").stemWord
+    counts = Counter(word for caption in captions for word in split_words(caption))
+    found: dict[str, Array] = {}
+    for word, _ in counts.most_common():
+        known = class_words().find(word) if stem(word) not in found else None
+        told = None if known is None else meanings.of_columns(known.columns, known.weights)
+        if known is not None and told is not None:
+            found[stem(word)] = told.vector * known.confidence**2
+    return found
 
 
 def toy(report: Report) -> Task:

@@ -10,7 +10,6 @@ space     input                         code
 ========= ============================= ==================================================
 blocks    picture vector x              x
 squared   picture vector x              [x, x o x]
-projected picture vector x              x P (brought to unit length where asked for)
 words     counts of visual words        tau(d) at column (word, level), sparse
 ========= ============================= ==================================================
 """
@@ -274,7 +273,7 @@ def _scatter(centred: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 # --------------------------------------------------------------------------
-# Squared, projected
+# Squared
 
 
 class Squared:
@@ -305,44 +304,6 @@ class Squared:
     ) -> Squared:
         """The space that :meth:`to_arrays` described."""
         return cls(Blocks.from_arrays(arrays, settings["base"]))
-
-
-class Projected:
-    """x P, a compact code made for one model; unit length where the score is a cosine."""
-
-    kind: ClassVar[str] = "projected"
-
-    def __init__(self, base: Blocks, matrix: Any, *, unit: bool = False) -> None:
-        self.base = base
-        self.matrix = as_matrix(matrix, name="projection").copy()
-        if len(self.matrix) != base.dim:
-            raise BadInput(
-                f"The projection takes {len(self.matrix)} numbers, but a picture has {base.dim}."
-            )
-        self.unit, self.dim = unit, int(self.matrix.shape[1])
-        self.fingerprint = fingerprint(
-            self.kind, {"matrix": self.matrix}, {"base": base.fingerprint, "unit": unit}
-        )
-
-    def encode(self, x: Any) -> FloatArray:
-        """Projections, one row a picture."""
-        x = self.base.encode(x)
-        out = x @ self.matrix.astype(x.dtype)
-        return unit_rows(out) if self.unit else out
-
-    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
-        """The projection and the base's numbers and settings."""
-        arrays, settings = self.base.to_arrays()
-        return {"projection": self.matrix, **arrays}, {"base": settings, "unit": self.unit}
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
-    ) -> Projected:
-        """The space that :meth:`to_arrays` described."""
-        rest = {name: a for name, a in arrays.items() if name != "projection"}
-        base = Blocks.from_arrays(rest, settings["base"])
-        return cls(base, arrays["projection"], unit=settings["unit"])
 
 
 # --------------------------------------------------------------------------
@@ -435,7 +396,5 @@ class Words:
         return {"levels": self.levels, "tau": self.tau_kind, "vocabulary": self.vocabulary}
 
 
-SPACES = Registry(
-    {c.kind: f"{c.__module__}:{c.__name__}" for c in (Blocks, Squared, Projected, Words)}
-)
+SPACES = Registry({c.kind: f"{c.__module__}:{c.__name__}" for c in (Blocks, Squared, Words)})
 """Every space by its kind; restore one with ``SPACES[kind].from_arrays(arrays, settings)``."""

@@ -95,8 +95,9 @@ def test_imports_point_down():
 
 def test_solvers_import_nothing_of_ours():
     for path in (PACKAGE / "solvers").rglob("*.py"):
+        # likewise.later stands for libraries of others.
         ours = {n for n in imported(path) if n.startswith("likewise.")}
-        assert all(n.startswith("likewise.solvers") for n in ours), path
+        assert all(n.startswith(("likewise.solvers", "likewise.later")) for n in ours), path
 
 
 def test_the_outside_is_never_imported():
@@ -194,6 +195,16 @@ def test_help_comes_without_the_collection():
     ours = {"likewise.store", "likewise.collection.collection", "likewise.collection.search"}
     assert "likewise.cli.pictures" in loaded
     assert not loaded & (libraries | ours)
+
+
+def test_a_server_starts_without_what_few_calls_need():
+    program = "import sys, likewise.server.app\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PACKAGE.parent, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    late = {"cv2", "matplotlib", "numba", "onnxruntime", "pandas", "pyarrow", "rawpy", "scipy"}
+    assert not set(done.stdout.split()) & (late | {"sklearn", "snowballstemmer"})
 
 
 def trees(*rooms: str) -> list[tuple[Path, ast.AST]]:

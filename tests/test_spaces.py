@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 
 from likewise.solvers.smoothing import Smoothing
-from likewise.spaces import SPACES, Blocks, BlockSpec, Projected, Squared, Words
+from likewise.spaces import SPACES, Blocks, BlockSpec, Squared, Words
 from likewise.types import BadInput, Surrogate
 from tests.laws.examples import blocks
 
@@ -124,17 +124,6 @@ def test_squared_serves_weighted_distances(x, seed):
     assert np.allclose(fast, slow, atol=1e-9)
 
 
-def test_projected_is_a_product_and_a_cosine_where_asked():
-    base, x = blocks(np.random.default_rng(0), np.float64)
-    matrix = np.random.default_rng(1).normal(size=(base.dim, 3))
-    assert np.allclose(Projected(base, matrix).encode(x), x @ matrix)
-    unit = Projected(base, matrix, unit=True)
-    assert np.allclose(np.linalg.norm(unit.encode(x), axis=1), 1)
-    assert unit.fingerprint != Projected(base, matrix).fingerprint
-    with pytest.raises(BadInput):
-        Projected(base, matrix[:-1])
-
-
 def words(tau="binary-idf"):
     return Words([1.0, 2.0, 0.5, 0.0], levels=2, tau=tau, vocabulary="v")
 
@@ -180,7 +169,6 @@ def every_space():
     return [
         (base, x),
         (Squared(base), x),
-        (Projected(base, np.random.default_rng(1).normal(size=(base.dim, 2)), unit=True), x),
         (words(), np.array([[1, 0, 3, 0]])),
     ]
 

@@ -33,6 +33,9 @@ def start(
     orders: Annotated[
         str | None, typer.Option(help="Orders that teach; all, in the paper the latest.")
     ] = None,
+    layout: Annotated[
+        str, typer.Option(help="Give places too: board, or grid where nothing covers another.")
+    ] = "none",
     person: Annotated[str, typer.Option(help="Who searches.")] = "",
 ) -> Said:
     """Begin a target search and print its first board.
@@ -45,7 +48,7 @@ def start(
         picture=item_or_file(picture) if picture else None,
         text=text,
         random=random,
-        settings=Settings.by(way, orders, shown=shown, layout="none"),
+        settings=Settings.by(way, orders, shown=shown, layout=layout),
         person=person,
     )
     return _shown(collection, search)
@@ -59,6 +62,9 @@ def next_(
     query: Annotated[
         int | None, typer.Option("--query", "-q", help="The item closest to what you look for.")
     ] = None,
+    close: Annotated[
+        str, typer.Option("--close", help="The next closest to it, nearest first, with commas.")
+    ] = "",
     order: Annotated[
         str, typer.Option("--order", "-o", help="Items from nearest to farthest, with commas.")
     ] = "",
@@ -81,13 +87,19 @@ def next_(
     Example: likewise session next 3 -q 120 -o 77,15,9
     """
     moved, discarded, pinned = _numbers(order), _numbers(discard), _numbers(pin)
-    if another and (query is not None or moved or discarded or pinned):
+    if another and (query is not None or close or moved or discarded or pinned):
         raise BadInput("--another takes no query and no moves; it shows a hundred at random.")
     search = collection.targets.resume(session, round)
     if another:
         search.another_hundred()
     else:
-        search.next(query=query, moved=moved, discarded=discarded, pinned=pinned)
+        from likewise.session.draft import closest_first
+
+        board, named = search.board, _numbers(close)
+        told = closest_first(named, [i for i in (*board.shown, board.query) if i and i != query])
+        if len(told) < len(named):
+            raise BadInput("Only pictures of the board, beside the closest, can be close to it.")
+        search.next(query=query, moved=moved, discarded=discarded, pinned=pinned, closer=told)
     return _shown(collection, search)
 
 
@@ -129,13 +141,15 @@ def _shown(collection: Collection, search: Any) -> Said:
     items = {i.id: i.file for i in collection.items.many(board.shown)}
     value = {name: getattr(board, name) for name in ("session", "round", "query", "words", "left")}
     value["shown"] = [{"item": i, "file": items.get(i, "")} for i in board.shown]
+    for one, place in zip(value["shown"], board.positions):
+        one["place"] = [round(at, 4) for at in place]
     value |= {"shares": dict(board.shares), "notes": list(board.notes)}
     lines = [
         f"Session {board.session}, round {board.depth + 1}: {board.left:,} not shown yet.",
         table(["item", "file"], [[i, items.get(i, "")] for i in board.shown]),
         f"The metric listens to {board.words}." if board.words else "",
         *board.notes,
-        f"Go on: likewise session next {board.session} -q ITEM -o NEAREST,...,FARTHEST   "
+        f"Go on: likewise session next {board.session} -q CLOSEST --close SECOND,THIRD   "
         f"End: likewise session finish {board.session} --found ITEM",
     ]
     return Said(value, "\n".join(lines))

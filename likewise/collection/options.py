@@ -154,8 +154,8 @@ class Options:
         Whether words alone are searched over a small index of the reader's own, which is
         kept in memory; the scores are the same.
     check
-        How many of the first results of the line ``objects`` get a geometric check: the
-        number of places that agree on one view change (``inliers``).
+        How many of the first results of the line ``objects`` get a geometric check, and come in
+        the order of the places that agree on one view change (``inliers``).
     """
 
     k: int = 20

@@ -75,12 +75,33 @@ class Understood:
         """Whether nothing but the text speaks for a picture."""
         return [name for name, _ in self.stages] == [TEXT]
 
+    @property
+    def by_cosine(self) -> bool:
+        """Whether scores are divided by items' lengths: a model of words, between pictures."""
+        return self.query.has_pictures and hasattr(self.similarity, "lengths")
+
+    def found(self, k: int, among: Among | None) -> Hits:
+        """The best items by the whole surrogate."""
+        assert self.surrogate is not None
+        if not self.by_cosine:
+            return self.view.search(self.surrogate, k, self.similarity, among=among)
+        similarity: Any = self.similarity
+        ids, rows = self.view.all_rows()
+        lengths = self.view.once(f"lengths of {self.model}", lambda: similarity.lengths(rows))
+        scores = rows @ self.surrogate.vector / lengths + self.surrogate.offset
+        allowed = among.ids if isinstance(among, Allowed) else among
+        keep = np.arange(len(ids)) if allowed is None else np.flatnonzero(np.isin(ids, allowed))
+        best = keep[np.lexsort((ids[keep], -scores[keep]))[:k]]
+        return Hits(ids[best], scores[best])
+
     def explained(self, item: int) -> dict[str, Any]:
         """What an item's score is made of: by block, by evidence, side columns and offset."""
         surrogate = self.surrogate
         assert surrogate is not None
         assert self.similarity is not None
         code = self.view.codes([item])
+        if self.by_cosine:
+            code = code / self.similarity.lengths(self.view.rows([item]))  # type: ignore[attr-defined]
         parts: dict[str, float] = {}
         before = 0.0
         for name, stage in self.stages:
@@ -210,14 +231,14 @@ class Search:
         started = time.perf_counter()
         asked = self.understand(query, options)
         own = self._ids(query.own_items)
-        k = options.k * 4 if options.fold else options.k
+        k = max(options.k * 4 if options.fold else options.k, options.check)
         lists = self.lists(asked, k, own, self._among(options.filter))
         hits, found_by = joined_lists(lists, k)
         results = self._results(hits, found_by)
-        if options.pin and own:
-            results = [*self._pinned(asked, own), *results]
         if options.check:
             results = asked.line.checked(query, results, options.check)
+        if options.pin and own:
+            results = [*self._pinned(asked, own), *results]
         if options.fold:
             look = asked.view if query.line == LOOK else self._lines[LOOK].view()
             results = duplicates.folded(results, look.bare)
@@ -268,7 +289,7 @@ class Search:
             name = "picture with words" if asked.stages[-1][0] == TEXT else asked.line.found_by
             if asked.stages[0][0] == TEXT and asked.read is not None:
                 name = asked.read.found_by
-            lists[name] = asked.view.search(surrogate, depth, asked.similarity, among=among)
+            lists[name] = asked.found(depth, among)
         if query.text:
             lists["words"] = full_text(self._store, query.text, depth, asked.read, among=among)
         return {name: _without(hits, out) for name, hits in lists.items()}
@@ -332,7 +353,7 @@ class Search:
     def _places(self, asked: Understood, item: int, options: Options) -> dict[str, Any]:
         """Where the lists that are fused have the item; nothing where there is one list."""
         own = self._ids(asked.query.own_items)
-        k = options.k * 4 if options.fold else options.k
+        k = max(options.k * 4 if options.fold else options.k, options.check)
         lists = self.lists(asked, k, own, self._among(options.filter)) if asked.query.text else {}
         if len(lists) < 2:
             return {}

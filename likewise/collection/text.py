@@ -14,6 +14,7 @@ from likewise.features.class_words import Known, class_words
 from likewise.features.text import TextVocabulary
 from likewise.filters import Among
 from likewise.index.flat import FlatIndex
+from likewise.spaces import fingerprint
 from likewise.store import Store
 from likewise.types import Hits, IdArray, Index, LikewiseError, Surrogate
 
@@ -118,7 +119,9 @@ def _note(unknown: Sequence[str], deaf: bool, empty: bool) -> str:
         return "There is no word in this that a picture could show; name what is to be seen."
     if not unknown:
         return ""
-    some = ", ".join(unknown[:SHOWN]) + (" ..." if len(unknown) > SHOWN else "")
+    some = ", ".join(w[:LONGEST] for w in unknown[:SHOWN]) + (
+        " ..." if len(unknown) > SHOWN else ""
+    )
     if deaf:
         return (
             "This collection was indexed without the network's classes, so what words look like is "
@@ -159,11 +162,11 @@ class Reader:
 
         Scores are those of the static index; made once for a view.
         """
-        name = self.similarity.compact(unit=False).space.fingerprint
+        down = (self.similarity.wv @ self.similarity.w.T).astype(np.float32)
+        name = fingerprint("compact", {"down": down}, {"base": view.space})
 
         def make() -> Index:
             ids, codes = view.all_rows()
-            down = (self.similarity.wv @ self.similarity.w.T).astype(np.float32)
             return FlatIndex.build(np.asarray(codes @ down), ids, space=name)
 
         made: Index = view.once(name, make)

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr, stdtrit
 
+from likewise.later import special
 from likewise.types import BadInput
 
 LOOKS = (12, 25, 50, 100, 200, 400)
@@ -182,7 +182,7 @@ def judge(
     gain, first = (float(c.mean()) if n else float("nan") for c in (d, f))
     spread = n > 1 and float(np.ptp(d)) > 1e-12  # equal numbers have a rounded deviation above 0
     error = float(d.std(ddof=1)) / n**0.5 if spread else 0.0
-    p = float(1 - stdtr(n - 1, gain / error)) if error > 0 else float("nan")
+    p = float(1 - special.stdtr(n - 1, gain / error)) if error > 0 else float("nan")
     moved = _moved(gain, n, against, k)
     t = np.asarray(top_changes, dtype=np.float64).ravel()
     top = float(t[known].mean()) if n and len(t) else float("nan")
@@ -201,7 +201,7 @@ def judge(
     if not error > 0 or gain <= 0:
         return told(False, f"Not used: it is not better ({moved}).")
     worst = -FIRST_FALL - (SLACK * float(f.std(ddof=1)) / n**0.5 if n >= SLACK_FROM else 0.0)
-    if gain / error <= stdtrit(n - 1, QUANTILE):
+    if gain / error <= special.stdtrit(n - 1, QUANTILE):
         ahead = _forecast(d, before)
         said = (
             "how many more would settle it cannot be told yet"
@@ -235,9 +235,7 @@ def _forecast(d: np.ndarray, before: int | None) -> tuple[int, int] | None:
     n, error = len(d), float(d.std(ddof=1)) / len(d) ** 0.5
     if d.mean() <= error:
         return None
-    wanted = [
-        (float(stdtrit(n - 1, QUANTILE)) * error * n**0.5 / (float(d.mean()) + side * error)) ** 2
-        for side in (1, -1)
-    ]
+    reach = float(special.stdtrit(n - 1, QUANTILE)) * error * n**0.5
+    wanted = [(reach / (float(d.mean()) + side * error)) ** 2 for side in (1, -1)]
     low, high = (next_look(max(n, int(np.ceil(min(count, 1e7))) - 1)) - n for count in wanted)
     return None if before is not None and high > 2 * before else (low, high)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from likewise.evaluation.ranking import NOT_FOUND, Ranked
+from likewise.later import njit
 from likewise.types import BadInput, check_k
 
 Values = NDArray[np.float64]

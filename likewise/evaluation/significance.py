@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from likewise.later import njit
 from likewise.types import BadInput, check_k
 
 Seed = int | np.random.Generator

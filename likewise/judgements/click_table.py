@@ -25,16 +25,22 @@ PICTURES = 100
 """Pictures of one query for which one source counts, the most clicked first."""
 FARTHEST = 10.0
 """A click counts at most this many times more for the place where it was made."""
+STEEPEST = 5.0
+"""Largest exponent with which places can be looked at less and less."""
 
 
 @dataclass(frozen=True)
 class ClickReport:
-    """Clicks that counted (before any weight), that were beyond a cap, and that have no row."""
+    """Clicks that counted (before any weight), that were beyond a cap, and that have no row.
+
+    ``propensity`` is the exponent that they were weighted by.
+    """
 
     clicks: float = 0.0
     capped: float = 0.0
     unknown_items: int = 0
     unknown_queries: int = 0
+    propensity: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +63,7 @@ def click_table(
     rows: Mapping[str, int],
     queries: Mapping[QueryRef, int],
     *,
-    propensity: float = 0.0,
+    propensity: float | None = 0.0,
 ) -> ClickTable:
     """Count the clicks of a log; ``rows`` and ``queries`` say the row of an item and of a query.
 
@@ -66,11 +72,13 @@ def click_table(
     of nobody in particular (a table of counts) are capped by their sum only.
 
     A result at place r is taken to be looked at with probability ``r ** -propensity``, and a click
-    there counts ``r ** propensity`` times (at most ``FARTHEST``).  0 counts all alike.
+    there counts ``r ** propensity`` times (at most ``FARTHEST``).  0 counts all alike; None takes
+    what :func:`propensity_of` the log tells.
     """
-    if not 0 <= propensity <= 5:
+    if propensity is not None and not 0 <= propensity <= STEEPEST:
         raise BadInput(f"The propensity is a number from 0 (off) to 5, not {propensity!r}.")
     said = log.where(log.kind != "ordering")
+    propensity = propensity_of(said) if propensity is None else propensity
     found = said.resolve(rows, queries)
     nobody, nowhere = found.query < 0, found.item < 0
     keep = ~nobody & ~nowhere
@@ -97,8 +105,49 @@ def click_table(
         capped=float(np.where(said.value[record] > 0, said.value[record], 0.0).sum() - fair.sum()),
         unknown_items=int((nowhere & ~nobody).sum()),
         unknown_queries=int(nobody.sum()),
+        propensity=propensity,
     )
     return ClickTable(pair_query, pair_item, np.minimum(total, MAX_CLICKS), report)
+
+
+def propensity_of(log: Judgements) -> float:
+    """The exponent that clicks on pictures which stood at different places speak for.
+
+    A picture is as right for its query at one place as at another, so the share of its clicks
+    that each place has tells how much that place is looked at: after so many displays n_r, it is
+    n_r r^-N over the sum of these.  N has the largest likelihood, with a prior of deviation 1
+    about 0: a log that tells little moves it little.  A click of value 0 is a display; what has
+    several items was a list, shown whole, and its items stand in order.
+    """
+    sizes = np.diff(log.offsets)
+    record = np.repeat(np.arange(len(log)), sizes)
+    listed = (sizes[record] > 1) & (log.value[record] == 0) & (log.position[record] == 0)
+    within = np.arange(len(record)) - log.offsets[record] + 1
+    place = np.where(listed, within, log.position[record])
+    some = (place > 0) & (log.kind[record] == "click")
+    names: dict[Any, int] = {}
+    asked = zip(log.query_kind[record], log.query[record], log.items)
+    pair = np.array([names.setdefault(one, len(names)) for one in asked], np.int64)
+    value = log.value[record][some]
+    cell, (of_pair, at) = _groups(pair[some], place[some])
+    clicks = _sums(cell, value, len(at))
+    lists = _sums(cell, listed[some].astype(float), len(at))
+    shown = _sums(cell, ((value == 0) & ~listed[some]).astype(float), len(at))
+    shown += np.maximum(lists, clicks)
+    far, found = np.log(at), 0.0
+
+    def each(values: FloatArray) -> FloatArray:
+        return _sums(of_pair, values, len(names))
+
+    every = each(clicks)
+    for _ in range(100 if every.any() else 0):
+        looked = shown * at.astype(np.float64) ** -found
+        all_looked = np.maximum(each(looked), 1e-300)
+        mean, square = each(looked * far) / all_looked, each(looked * far**2) / all_looked
+        slope = every @ mean - clicks @ far - found
+        found += slope / (every @ (square - mean**2) + 1)
+        found = float(np.clip(found, 0.0, STEEPEST))
+    return found
 
 
 def _sources(log: Judgements) -> IdArray:

@@ -15,11 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from likewise.judgements import exchange
 from likewise.judgements.records import Judgements, check_judgement
+from likewise.later import parquet, pyarrow
 from likewise.types import LOOK, BadInput, DataProblem, Judgement, QueryKind, QueryRef
 
 FULL = ("query", "items", "kind")
@@ -28,22 +26,12 @@ CLICKS = ("query", "item", "clicks")
 ALSO = {"image": "item", "count": "clicks"}
 """Other names of columns that click logs come with."""
 
-_SCHEMA = pa.schema(
-    [
-        ("query_kind", pa.string()),
-        ("query", pa.string()),
-        ("crop", pa.list_(pa.float64())),
-        ("items", pa.list_(pa.string())),
-        ("kind", pa.string()),
-        ("value", pa.float64()),
-        ("time", pa.float64()),
-        ("person", pa.string()),
-        ("source", pa.string()),
-        ("position", pa.int64()),
-        ("line", pa.string()),
-    ]
-)
-COLUMNS = tuple(_SCHEMA.names)
+_TYPES = {
+    "query_kind": "string", "query": "string", "crop": "[double]", "items": "[string]",
+    "kind": "string", "value": "double", "time": "double", "person": "string",
+    "source": "string", "position": "int64", "line": "string",
+}  # fmt: skip
+COLUMNS = tuple(_TYPES)
 _TRUE = {"true", "yes", "y", "relevant"}
 _FALSE = {"false", "no", "n", "irrelevant", "not relevant"}
 
@@ -295,7 +283,7 @@ def read_parquet(path: Path, query_kind: QueryKind | None = None) -> exchange.Im
     """Judgements of a Parquet file; the line of a problem is its row, counted from 1."""
     reading = exchange.Reading(path)
     try:
-        with pq.ParquetFile(path) as file:
+        with parquet.ParquetFile(path) as file:
             try:
                 parse = parser(file.schema_arrow.names, query_kind)
             except BadInput as problem:
@@ -308,7 +296,7 @@ def read_parquet(path: Path, query_kind: QueryKind | None = None) -> exchange.Im
                         reading.good.append(parse(row))
     except BadInput:
         raise
-    except (pa.ArrowException, OSError, ValueError) as problem:
+    except (pyarrow.ArrowException, OSError, ValueError) as problem:
         reason = str(problem).splitlines()[0].rstrip(".") if str(problem) else "no reason given"
         raise DataProblem(
             f"{path} is not a whole Parquet file ({reason}); export it again."
@@ -316,11 +304,17 @@ def read_parquet(path: Path, query_kind: QueryKind | None = None) -> exchange.Im
     return reading.result()
 
 
+def _schema() -> pyarrow.Schema:
+    kinds = {name: pyarrow.type_for_alias(kind.strip("[]")) for name, kind in _TYPES.items()}
+    listed = {name: pyarrow.list_(kinds[name]) for name, kind in _TYPES.items() if kind[0] == "["}
+    return pyarrow.schema({**kinds, **listed})
+
+
 def write_parquet(judgements: Judgements, path: exchange.PathLike) -> None:
     """Judgements as a Parquet file."""
     try:
-        table = pa.Table.from_pylist([_record(j) for j in judgements], schema=_SCHEMA)
+        table = pyarrow.Table.from_pylist([_record(j) for j in judgements], schema=_schema())
     except UnicodeEncodeError:
         raise exchange.not_unicode(path) from None
     with exchange.atomic(path) as file:
-        pq.write_table(table, file)
+        parquet.write_table(table, file)

@@ -15,11 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
-from scipy.optimize import linear_sum_assignment, minimize
-from scipy.spatial.distance import cdist
 
+from likewise.later import distance, njit, optimize
 from likewise.solvers.threads import one_blas_thread
 from likewise.types import BadInput, FloatArray, as_matrix, as_vector
 
@@ -88,7 +86,7 @@ def arrange(
     if query is not None:
         own = as_vector(query, dim=points.shape[1]).astype(np.float64)
         points, known = np.vstack([points, own]), np.vstack([known, CENTRE])
-    wanted = cdist(points, points)
+    wanted = distance.cdist(points, points)
     free = np.arange(len(points)) < n  # all but the query
     with one_blas_thread():  # many small products
         begin = _opening(wanted, known, query is not None, side / 2, 1 - side / 2)
@@ -155,7 +153,7 @@ def _optimise(
         value, slope = _board_objective(wanted, now, entropy, sigma2, side, parting)
         return float(value), slope[free].ravel()
 
-    found = minimize(
+    found = optimize.minimize(
         objective,
         place[free].ravel(),
         jac=True,
@@ -177,13 +175,13 @@ def _snapped(place: FloatArray, query: bool) -> FloatArray:
     if query:
         cost[-1] = 1e6
         cost[-1, len(cells) // 2] = -1e6
-    rows, columns = linear_sum_assignment(cost)
+    rows, columns = optimize.linear_sum_assignment(cost)
     out = place.copy()
     out[rows] = cells[columns]
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _board_objective(wanted, y, entropy, sigma2, side, parting):  # type: ignore[no-untyped-def]
     """The objective above and its gradient."""
     n = len(y)

@@ -13,7 +13,6 @@ from likewise.types import Registry
 SIMILARITIES = Registry(
     {
         "clicks": "likewise.learners.clicks:Clicks",
-        "clicks-compact": "likewise.learners.clicks:ClicksCompact",
         "plain": "likewise.learners.plain:Plain",
         "bilinear": "likewise.learners.bilinear:Bilinear",
         "top-precision": "likewise.learners.top_precision:TopPrecision",

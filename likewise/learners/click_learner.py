@@ -38,7 +38,7 @@ class ClickLearner(BaseEstimator):
         word_ridge: float = 1.0,
         picture_ridge: float = 0.3,
         margin: float = 1.0,
-        weighted: bool = False,
+        weighted: bool | None = None,
         held_out: float = 0.1,
         step: float = 0.003,
         mu: float = 1.0,
@@ -87,14 +87,20 @@ class ClickLearner(BaseEstimator):
         preferences.check(texts.shape[0], len(x))
         pairs = _pairs(preferences) if clicks is None else _clicks(clicks, texts.shape[0], len(x))
         notes: list[str] = []
-        start = self._start(x, texts, pairs)
+        train, held = self._split(preferences)
+        kept = ~np.isin(pairs[0], held.query)  # what says when to stop was not started from
+        start = self._start(x, texts, (pairs[0][kept], pairs[1][kept], pairs[2][kept]))
         if start is None:
             self.similarity_ = self.plain
             self._report(preferences, texts, None, began, [NOTHING], 0)
             return self
-        train, held = self._split(preferences)
-        first = np.diag(start.rho) if self.weighted else np.eye(len(start.rho))
-        model, solution = Model(start.wq, first, start.wv), None
+        forms = [np.eye(len(start.rho)), np.diag(start.rho)]
+        if self.weighted is not None or not len(held):
+            forms = forms[1:] if self.weighted else forms[:1]
+        starts, solution = [Model(start.wq, w, start.wv) for w in forms], None
+        model = max(starts, key=_judge(x, texts, held, self.seed)) if forms[1:] else starts[0]
+        if forms[1:] and model is starts[1]:
+            notes.append("W started at the correlations: held-out clicks were found better so.")
         if len(train):
             model = scaled(model, texts, x.astype(np.float64), _columns(train), self.margin)
             solution = self._descend(x, texts, train, held, model, state, keep)

@@ -3,7 +3,7 @@
 ``s(t, x) = (t W_q) W (x W_v)'`` for a text's sparse row t and a picture vector x.  Seen from the
 pictures, the text is the vector ``W_v W' W_q' t``: it goes to the same static index as any
 picture's surrogate, and the two add.  Between pictures the same model gives a similarity,
-``(q W_v W') (x W_v W')'``, and between texts one for suggestions.
+the cosine of both ``x W_v W'``, and between texts one for suggestions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise.learners.plain import CodesAlone
-from likewise.spaces import Blocks, Projected, unit_rows
+from likewise.spaces import Blocks, unit_rows
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_matrix, as_vector, check_k
 
 Vocabulary = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
@@ -25,11 +25,17 @@ Vocabulary = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
 NO_VOCABULARY: Vocabulary = ({}, {})
 
 
-class _ClickModel(CodesAlone):
-    """What both forms share: the three matrices, texts, suggestions, and how they are stored."""
+class Clicks(CodesAlone):
+    """Text or picture to picture in the blocks space; a new model needs no new index.
+
+    W_q is words by d, W d by d, and W_v picture dimensions by d; ``vocabulary`` is ``to_arrays()``
+    of the one that reads the texts, stored with the model.
+    """
+
+    kind: ClassVar[str] = "clicks"
 
     def __init__(
-        self, space: Any, wq: Any, w: Any, wv: Any, *, vocabulary: Vocabulary = NO_VOCABULARY
+        self, space: Blocks, wq: Any, w: Any, wv: Any, *, vocabulary: Vocabulary = NO_VOCABULARY
     ) -> None:
         self.space = space
         self.wq = as_matrix(wq, name="W_q")
@@ -38,6 +44,10 @@ class _ClickModel(CodesAlone):
         d = len(self.w)
         if self.w.shape != (d, d) or self.wq.shape[1] != d or self.wv.shape[1] != d:
             raise BadInput("W_q, W and W_v must have one number of columns, and W as many rows.")
+        if len(self.wv) != space.dim:
+            raise BadInput(
+                f"W_v takes {len(self.wv)} numbers, but a picture of this space has {space.dim}."
+            )
         self.vocabulary: Vocabulary = (dict(vocabulary[0]), dict(vocabulary[1]))
 
     @property
@@ -102,80 +112,29 @@ class _ClickModel(CodesAlone):
         three = (arrays["wq"], arrays["w"], arrays["wv"])
         return cls(space, *three, vocabulary=(kept, settings["vocabulary"]))
 
-
-class Clicks(_ClickModel):
-    """Text or picture to picture in the blocks space; a new model needs no new index.
-
-    W_q is words by d, W d by d, and W_v picture dimensions by d; ``vocabulary`` is ``to_arrays()``
-    of the one that reads the texts, stored with the model.
-    """
-
-    kind: ClassVar[str] = "clicks"
-    space: Blocks
-
-    def __init__(
-        self, space: Blocks, wq: Any, w: Any, wv: Any, *, vocabulary: Vocabulary = NO_VOCABULARY
-    ) -> None:
-        super().__init__(space, wq, w, wv, vocabulary=vocabulary)
-        if len(self.wv) != space.dim:
-            raise BadInput(
-                f"W_v takes {len(self.wv)} numbers, but a picture of this space has {space.dim}."
-            )
-
     def surrogate(self, query: Any) -> Surrogate:
-        """Of a text (a sparse row): W_v W' W_q' t; of a picture: W_v W' W W_v' q."""
+        """Of a text (a sparse row): W_v W' W_q' t; of a picture: W_v W' u, u its direction."""
         if sparse.issparse(query):
             inner = np.asarray(self.text(query) @ self.wq)[0] @ self.w
         else:
-            q = as_vector(query, dim=self.space.dim)
-            inner = ((q @ self.wv) @ self.w.T) @ self.w
+            own = self._projected(as_vector(query, dim=self.space.dim)[None])
+            inner = unit_rows(own)[0] @ self.w
         return Surrogate(self.wv @ inner, space=self.space.fingerprint)
 
     def score(self, query: Any, items: Any) -> FloatArray:
-        """Equation 5 for a text; for a picture the dot product of both projections."""
-        projected = (self.space.encode(items).astype(float) @ self.wv) @ self.w.T
+        """Equation 5 for a text; for a picture how far items reach in its direction."""
         if sparse.issparse(query):
             own = (self.text(query) @ self.wq)[0]
         else:
             q = as_vector(query, dim=self.space.dim).astype(float)
             own = self.w @ (self.wv.T @ q)
-        return np.array([float(own @ row) for row in projected])
+            own = own / (np.linalg.norm(own) or 1.0)
+        return np.array([float(own @ row) for row in self._projected(self.space.encode(items))])
 
-    def compact(self, *, unit: bool = True) -> ClicksCompact:
-        """The same model over a small index of ``x W_v W'``; its cosine where ``unit``."""
-        space = Projected(self.space, self.wv @ self.w.T, unit=unit)
-        return ClicksCompact(space, self.wq, self.w, self.wv, vocabulary=self.vocabulary)
+    def lengths(self, items: Any) -> FloatArray:
+        """What scores between pictures are divided by to become the cosine of ``x W_v W'``."""
+        found = np.linalg.norm(self._projected(self.space.encode(items)), axis=1)
+        return np.where(found > 0, found, 1.0)
 
-
-class ClicksCompact(_ClickModel):
-    """The same in d dimensions: the code of a picture is ``x W_v W'``, made anew for each model.
-
-    Where the space brings codes to unit length, the score is the cosine of both projections (the
-    better similarity between pictures); else it is that of :class:`Clicks`.
-    """
-
-    kind: ClassVar[str] = "clicks-compact"
-    space: Projected
-
-    def surrogate(self, query: Any) -> Surrogate:
-        """The query's own projection: t W_q of a text, q W_v W' of a picture."""
-        if sparse.issparse(query):
-            own = np.asarray(self.text(query) @ self.wq)
-            own = unit_rows(own) if self.space.unit else own
-        else:
-            own = self.space.encode(as_vector(query, dim=self.space.base.dim))
-        return Surrogate(own[0], space=self.space.fingerprint)
-
-    def score(self, query: Any, items: Any) -> FloatArray:
-        """Dot product or cosine of the projections, one picture after the other."""
-        if sparse.issparse(query):
-            own = np.asarray((self.text(query) @ self.wq)[0])
-        else:
-            q = as_vector(query, dim=self.space.base.dim).astype(float)
-            own = self.w @ (self.wv.T @ q)
-        out = []
-        for x in self.space.base.encode(items).astype(float):
-            code = self.w @ (self.wv.T @ x)
-            size = np.linalg.norm(own) * np.linalg.norm(code) if self.space.unit else 1.0
-            out.append(float(own @ code) / size if size > 0 else 0.0)
-        return np.array(out)
+    def _projected(self, x: FloatArray) -> FloatArray:
+        return np.asarray((x.astype(float) @ self.wv) @ self.w.T)

@@ -36,9 +36,17 @@ class BilinearSettings:
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """Of :class:`~likewise.learners.reference_learner.ReferenceLearner`; defaults: the paper's."""
+    """Of :class:`~likewise.learners.reference_learner.ReferenceLearner`.
 
-    sigma: float | None = setting(0.95, "Pull to plain by the angle; none: by distance.", 0, 0.999)
+    Of several values of sigma and strength the best is chosen on left-out queries.
+    """
+
+    sigma: float | tuple[float | None, ...] | None = setting(
+        (0.95, None), "Pull to plain by the angle; none: by distance.", 0, 0.999
+    )
+    strength: float | tuple[float, ...] = setting(
+        (0.5, 1.0, 2.0, 4.0), "How far weights depart from plain; 1 is the paper's.", 0
+    )
     C: float = setting(1.0, "Price of a broken preference.", SMALL)
     M: int = setting(10, "How many of the nearest taught queries a query learns from.", 1)
     clip: bool = setting(True, "Negative weights become zero.")
@@ -90,14 +98,16 @@ class WordTableSettings:
 class RankedCCASettings:
     """Of :class:`~likewise.learners.click_learner.ClickLearner`, and of counting clicks."""
 
-    propensity: float = setting(0.0, "Places r are looked at with chance r^-N; 0: alike.", 0, 5)
+    propensity: float | None = setting(
+        0.0, "Places r are looked at with chance r^-N; 0: alike; none: as the log tells.", 0, 5
+    )
     captions: bool = setting(True, "A caption counts as one click on its picture.")
     more: bool = setting(False, "Go on from the active model with what came since.")
     dim: int = setting(80, "Dimensions that words and pictures share.", 1)
     word_ridge: float = setting(1.0, "Ridge of CCA for words.", SMALL)
     picture_ridge: float = setting(0.3, "Ridge of CCA for pictures.", SMALL)
     margin: float = setting(1.0, "Mean score difference that the start is scaled to.", SMALL)
-    weighted: bool = setting(False, "Start W as the diagonal of correlations.")
+    weighted: bool | None = setting(None, "Start W at the correlations; none: held-out say.")
     held_out: float = setting(0.1, "Share of queries whose clicks say when to stop.", 0, 0.99)
     step: float = setting(0.003, "Learning rate.", SMALL)
     mu: float = setting(1.0, "Pull of W to zero.", 0)

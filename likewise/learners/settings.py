@@ -117,6 +117,11 @@ def check_learner(learner: Any, kind: type) -> None:
     read_settings(kind, {name: getattr(learner, name) for name in own}, type(learner).__name__)
 
 
+def several(value: Any) -> tuple[Any, ...]:
+    """The values that are to be tried: one, or those of a list."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
 def from_text(text: str) -> Any:
     """A value as a command line has it: true, yes, no, none, a number, a text, or several."""
     if "," in text:

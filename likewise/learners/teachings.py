@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from likewise.later import sparse
 from likewise.spaces import unit_rows
 from likewise.types import FloatArray, IdArray, Preferences
 

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from likewise.learners.own_settings import TopPrecisionSettings
 from likewise.learners.plain import CodesAlone, Plain
 from likewise.learners.relevance import Task, is_labels, make_task, prepare
-from likewise.learners.settings import check_learner
+from likewise.learners.settings import check_learner, several
 from likewise.solvers.top_precision import mean_top_precision, score_blocks, solve
 from likewise.solvers.top_precision_fast import descend
 from likewise.spaces import Blocks
@@ -176,7 +176,7 @@ class TopPrecisionLearner(BaseEstimator):
         best: _Model | None = None
         plain = first_right(held, w0) if len(held) else 0.0
         value, first = -1.0, plain
-        for lam, cost in product(_several(self.lam), _several(self.C)):
+        for lam, cost in product(several(self.lam), several(self.C)):
             settings = {"C": float(cost), "lam": float(lam)}
             model = self._fit_one(train, held, w0, settings, None)
             now, right = 0.0, 0.0
@@ -253,10 +253,6 @@ class TopPrecisionLearner(BaseEstimator):
             seconds=time.perf_counter() - started,
             notes=(note, *task.notes),
         )
-
-
-def _several(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else (value,)
 
 
 def _measure(held: Task, weights: FloatArray) -> float:

@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise.later import sparse
 from likewise.spaces import Words
 from likewise.types import BadInput, FloatArray, Surrogate
 
@@ -62,11 +62,15 @@ class WordTable:
         self._has_prior = bool((self.table[:, 0, 1:] != self.table[:, 0, :1]).any())
 
     @classmethod
+    def by_counts(cls, space: Words, n: int | None = None, power: float = 0.5) -> WordTable:
+        """Nothing learned: idf^2 for every word in both, times the root of both counts."""
+        gain = np.r_[0.0, np.arange(1, (n or space.levels) + 1) ** power]
+        return cls(space, np.outer(gain, gain))
+
+    @classmethod
     def binary_idf(cls, space: Words) -> WordTable:
-        """Plain similarity of words: idf^2 for every word in both, whatever the counts."""
-        table = np.zeros((2, 2))
-        table[1, 1] = 1.0
-        return cls(space, table)
+        """The same whatever the counts."""
+        return cls.by_counts(space, 1)
 
     @property
     def n(self) -> int:

@@ -131,9 +131,8 @@ class WordTableLearner(BaseEstimator):
         Z = indicators(self.plain.space, items, asked, pairs, bins, self.bins, n)
         spread = Z.std(axis=0)
         spread = np.where(spread > 1e-9 * max(spread.max(), 1e-300), spread, np.inf)
-        prior = np.zeros((self.bins, n + 1, n + 1))
-        gain = np.arange(1, n + 1) ** self.power
-        prior[:, 1:, 1:] = np.outer(gain, gain)
+        start = WordTable.by_counts(self.plain.space, n, self.power).table
+        prior = np.repeat(start, self.bins, axis=0)
         ahead = Z @ prior.ravel()
         length = self.lam / max(float(ahead.std()), 1e-12)
         prior, ahead = prior * length, ahead * length

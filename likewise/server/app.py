@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 import likewise
 from likewise.collection import Collection
+from likewise.filters import Filter
 from likewise.server import errors
 from likewise.server.access import Access
 from likewise.server.api_page import api_page
@@ -121,8 +122,10 @@ def _pages(app: FastAPI, access: Access, served: Served) -> None:
 
 
 def _warm(collection: Collection) -> None:
-    """Load the index and start the child that describes query pictures, before anyone waits."""
+    """Load the index, what lists are filtered by and the child that describes query pictures."""
     try:
+        for wanted in (Filter(folder="-"), Filter(states=("problem",))):
+            collection.items.count(wanted)
         view = collection.look.view()
         if len(view):
             item = int(view.ids[0])

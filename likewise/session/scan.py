@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 
+from likewise.later import njit
 from likewise.session.holdings import Holdings, rows_of
 from likewise.solvers.kmeans import kmeans, medoids
 from likewise.solvers.threads import one_blas_thread
@@ -52,7 +52,7 @@ def in_chunks(work: Callable[[slice], None], items: int) -> None:
             list(pool.map(work, ranges))
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def squared_distances(x: Any, query: Any, weights: Any) -> Any:
     """``sum_m w_m (x_m - q_m)^2`` of every row, straight from the differences."""
     out = np.empty(len(x), np.float32)

@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from likewise.later import njit
 from likewise.session.learning import only
 from likewise.session.scan import in_chunks, squared_distances
 from likewise.types import FloatArray, IdArray
@@ -268,7 +268,7 @@ class _Sum(NamedTuple):
     total: FloatArray
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _add_log_likelihood(  # type: ignore[no-untyped-def]
     cross, own, constant, chosen, powers, mistakes, floor, out
 ):

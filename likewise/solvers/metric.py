@@ -20,10 +20,10 @@ from __future__ import annotations
 import contextlib
 from typing import Literal, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise.later import njit
 from likewise.solvers import checks
 from likewise.solvers.checks import Floats, Ints
 from likewise.solvers.ranking import Ranking, rank
@@ -258,7 +258,7 @@ def _dual(A: Floats, prior: Floats, alpha: Floats) -> float:
     return float(alpha.sum() - 0.5 * w @ w)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def interior(A, base, cap, tol, most):  # type: ignore[no-untyped-def]
     """Multipliers strictly inside of their boxes, at products below ``tol``."""
     n, dim = A.shape
@@ -305,7 +305,7 @@ def interior(A, base, cap, tol, most):  # type: ignore[no-untyped-def]
     return np.minimum(np.maximum(alpha, 0.0), cap)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _step(  # type: ignore[no-untyped-def]
     A, lower, drift, rest, diagonal, w, v, alpha, s, z, xi, az, sx, vw
 ):
@@ -328,7 +328,7 @@ def _step(  # type: ignore[no-untyped-def]
     return dw, dv, da, dz, dxi
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _reach(w, dw, v, dv, alpha, da, s, z, dz, xi, dxi):  # type: ignore[no-untyped-def]
     """The longest step, at most one, that keeps every bounded value at or above zero."""
     reach = 1.0

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from likewise.later import njit
 
 INNER = 12
 """Most passes over the movable preferences between two looks at all of them."""
@@ -27,7 +28,7 @@ FLAT = 1e-13
 """A difference shorter than this share of its two items is a pair of duplicates."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _shuffle(order: Any, state: Any) -> Any:
     """Fisher-Yates by xorshift, so that no global generator is touched."""
     for k in range(len(order) - 1, 0, -1):
@@ -39,13 +40,13 @@ def _shuffle(order: Any, state: Any) -> Any:
     return state
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _stuck(alpha: float, gradient: float, cap: float) -> bool:
     """Rule (11) of the paper holds at a bound: the coordinate cannot rise any further."""
     return (alpha <= 0.0 and gradient <= 0.0) or (alpha >= cap and gradient >= 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def descend_gram(  # type: ignore[no-untyped-def]
     gram, better, worse, margin, cap, alpha, tol, most, seed
 ):
@@ -112,7 +113,7 @@ def descend_gram(  # type: ignore[no-untyped-def]
             count, visit = kept, active
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def descend_vector(  # type: ignore[no-untyped-def]
     rows, base, floor, better, worse, margin, cap, alpha, tol, most, seed
 ):
@@ -186,7 +187,7 @@ def descend_vector(  # type: ignore[no-untyped-def]
             count, visit = kept, active
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _slope(first: Any, second: Any, total: Any, floor: Any, step: Any) -> Any:
     """``x . w`` after a step, and ``|x|^2`` over the coordinates above the floor."""
     slope, bend = 0.0, 0.0

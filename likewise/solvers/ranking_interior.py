@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
 
+from likewise.later import linalg, sparse
 from likewise.solvers.checks import Floats, Ints
 
 DENSE_ITEMS = 400

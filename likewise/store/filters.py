@@ -11,6 +11,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,18 +57,15 @@ class Columns:
         """Ids of the items that a filter lets through, in order."""
         with self._catalogue.reading(), self._lock:
             self._follow()
-            if wanted in self._known:
-                self._known.move_to_end(wanted)
-                return self._known[wanted]
-            ids = self._column("id")[self._mask(wanted)]
+            # Tags are not counted as changes: what they leave is not kept.
+            ids = self._passing(replace(wanted, tags=(), without_tags=()))
             for tags, keep in ((wanted.tags, True), (wanted.without_tags, False)):
                 for tag in tags:
-                    ids = ids[np.isin(ids, self._tagged(tag), invert=not keep)]
+                    tagged = self._tagged(tag)
+                    at = np.searchsorted(ids, tagged)
+                    at = at[ids.take(at, mode="clip") == tagged] if len(ids) else at[:0]
+                    ids = ids[at] if keep else np.delete(ids, at)
             ids.flags.writeable = False
-            if not (wanted.tags or wanted.without_tags):  # which are not counted as changes
-                self._known[wanted] = ids
-                while len(self._known) > KEPT:
-                    self._known.popitem(last=False)
             return ids
 
     def restated(self, wanted: Filter, position: int) -> tuple[IdArray, IdArray]:
@@ -87,6 +85,15 @@ class Columns:
             return {state: int((found == self._code(state)).sum()) for state in STATES}
 
     # -- which items -------------------------------------------------------------
+
+    def _passing(self, wanted: Filter) -> IdArray:
+        if wanted not in self._known:
+            self._known[wanted] = self._column("id")[self._mask(wanted)]
+            self._known[wanted].flags.writeable = False
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        self._known.move_to_end(wanted)
+        return self._known[wanted]
 
     def _mask(self, wanted: Filter) -> NDArray[np.bool_]:
         if wanted.states:
@@ -122,7 +129,7 @@ class Columns:
 
     def _tagged(self, tag: str) -> IdArray:
         sql = "SELECT item FROM item_texts WHERE kind = 'tag' AND text = ? COLLATE NOCASE"
-        return np.array(self._catalogue.column(sql, (tag,)), dtype=np.int64)
+        return np.unique(np.array(self._catalogue.column(sql, (tag,)), dtype=np.int64))
 
     # -- columns -----------------------------------------------------------------
 

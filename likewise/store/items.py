@@ -267,18 +267,22 @@ class Items(filters.Columns):
         return found
 
     def contents(self, ids: Iterable[int] | None = None) -> dict[int, int]:
-        """Content of each present item that has vectors: what search joins items and rows by."""
+        """Content of each present item that has vectors, in order: what joins items and rows."""
         where, given = ("", ()) if ids is None else (f"AND i.id {AMONG}", (id_list(ids),))
-        rows = self._catalogue.rows(
+        sql = (
             "SELECT i.id, i.content FROM items AS i JOIN contents AS c ON c.id = i.content "
             "WHERE i.removed IS NULL AND i.problem = '' AND c.problem = '' "
-            f"AND c.segment IS NOT NULL {where} ORDER BY i.id",
-            given,
+            f"AND c.segment IS NOT NULL {where} ORDER BY i.id"
         )
-        return dict(rows)
+        with self._catalogue.reading() as db:
+            return dict(db.execute(sql, given))
 
     def page(self, wanted: Filter, limit: int | None = None, after: int = 0) -> list[Item]:
         """Items that a filter lets through, by id, those after an id: no more is read."""
+        if wanted == Filter():
+            sql = _ITEM + "WHERE i.id > ? AND i.removed IS NULL ORDER BY i.id LIMIT ?"
+            rows = self._catalogue.rows(sql, (after, -1 if limit is None else limit))
+            return [Item(*row) for row in rows]
         ids = self.matching(wanted)
         rest = ids[np.searchsorted(ids, after, side="right") :]
         return self.many(rest[:limit].tolist())

@@ -149,6 +149,44 @@ def test_a_click_opens_the_picture(the_map):
     the_map.wait_for_url(f"**/results?like={int(item)}")
 
 
+def test_a_map_in_parts_is_the_same_map(the_map):
+    """As for a map of many: its first part is shown, the others follow."""
+    whole = the_map.evaluate(SEEN)
+    asked = []
+
+    def a_part(route):
+        address, _, part = route.request.url.partition("?part=")
+        asked.append(int(part))
+        data = route.fetch(url=address).body()
+        n, some = len(data) // 13, slice(17 * int(part), 17 * int(part) + 17)
+        sizes = [(8, 0), (2, 8), (2, 10), (1, 12)]
+        rows = [data[at * n : (at + size) * n] for size, at in sizes]
+        body = b"".join(
+            row[some.start * size : some.stop * size] for row, (size, _) in zip(rows, sizes)
+        )
+        route.fulfill(body=body, content_type="application/octet-stream")
+
+    the_map.route("**/map/items/*", a_part)
+    assert the_map.evaluate(SEEN) == whole
+    assert asked == [0, 1, 2, 3, 4]
+    the_map.reload()
+    ready(the_map)
+    wait_in_view(the_map, lambda n: n == 80)
+    the_map.get_by_role("button", name="Select all in view").click()
+    the_map.wait_for_selector(".selection-bar b")
+    assert chosen(the_map) == 80
+
+
+SEEN = """async () => {
+  const { loadMap } = await import('/static/lib/map-data.js');
+  const data = await loadMap(await (await fetch('/api/v1/map')).json());
+  await data.whole;
+  const all = [0, 1, 2, 3, 4, 5].map((level) => data.shown([0, 0, 1, 1], level));
+  const counts = [0, 1, 2, 3, 4, 5].map((level) => Array.from(data.counts(level).counts));
+  return [all, counts, Array.from(data.within([0.2, 0.2, 0.7, 0.9])), Array.from(data.ids)];
+}"""
+
+
 def test_the_lasso_selects_what_is_inside_also_what_is_hidden(the_map):
     wait_in_view(the_map, lambda n: n == 80)
     assert int(fact(the_map, "shown")) < 80  # some stand behind others

@@ -243,6 +243,15 @@ def test_simulated_searches(run):
     assert all(row["low"] <= row["found"] <= row["high"] for row in rows)
 
 
+def test_the_next_closest_are_named_and_places_given(run):
+    laid = run("session", "start", "-n", "8", "--layout", "grid", "--json").data
+    assert all(len(one["place"]) == 2 for one in laid["shown"])
+    a, b, c = (str(one["item"]) for one in laid["shown"][:3])
+    said = ("session", "next", str(laid["session"]), "-q", a, "--close")
+    assert "Only pictures" in run(*said, f"{b},{a}", code=2).stderr
+    assert run(*said, f"{b},{c}", "--json").data["query"] == int(a)
+
+
 def test_a_session_that_is_not_there(run):
     assert "session" in run("session", "next", "99", code=2).stderr
     assert "commas" in run("session", "next", "1", "-o", "a,b", code=2).stderr

@@ -238,6 +238,24 @@ def test_small_collections_have_no_check(collection):
     assert collection.models.active() is None
 
 
+def test_thirty_pictures_are_searched_taught_offered_and_learned_from(tmp_path):
+    drawn = swatches(30, size=64, seed=5)
+    drawn.write(tmp_path, jobs=1)
+    with likewise.open(tmp_path, create=True) as collection:
+        collection.index(features=("colour",), processes=1)
+        query = collection.query(1)
+        near = [i for i in collection.ask(query, k=5).ids.tolist() if i != 1]
+        collection.mark(query, near[:2])
+        collection.mark(query, near[2:3], relevant=False)
+        assert len(collection.ask(query, k=30).ids) >= 29
+        (chip,) = collection.search(near[0]).offers
+        assert chip.name == "item:1"
+        assert collection.search(near[0], use=[chip.name]).ids[0] in (1, *near)
+        model = collection.learn()
+        assert "fewer than 100 photos" in model.card["guard"]["sentence"]
+        assert collection.models.active() is None
+
+
 @pytest.mark.parametrize("case", ["half wrong", "one query", "gone"])
 def test_bad_marks_are_learned_from_and_checked_all_the_same(case, school, tmp_path):
     folder, motif = school

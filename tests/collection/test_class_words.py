@@ -113,6 +113,20 @@ def test_what_is_not_understood_is_said_in_one_sentence(shown, text, sentence):
     assert note.endswith(".")
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["Hund, собака, 狗", "ein Hund am Strand 🏖", "dgo", "a" * 5_000, "\u202e\x00 '; zzyzx --qq"],
+)
+def test_other_languages_and_odd_letters_are_named_as_unknown(shown, text):
+    """What is known is found all the same; the others are named, one sentence in all."""
+    unknown = shown.search(text=text, k=5)
+    both = shown.search(text=f"{text} pizza", k=5)
+    assert len(unknown.notes) == len(both.notes) == 1
+    assert "Nothing is known of these words" in both.notes[0]
+    assert len(both.notes[0]) < 200
+    assert {kind_of(path) for path in both.paths} == {"pizza"}
+
+
 def test_what_nothing_here_shows_is_said(shown):
     (note,) = shown.search(text="violin").notes
     assert note.startswith("Probably nothing here shows violin")

@@ -54,6 +54,19 @@ def test_what_is_forgotten_is_in_no_file_and_the_rest_answers_exactly(served: Co
     assert verify(served.data) == []
 
 
+def test_after_a_forget_views_follow_changes(
+    served: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.forget(GONE)
+    before = served.look.view()
+    monkeypatch.setattr(type(served.look), "_opened", None)  # the generation is not read again
+    served.store.items.remove([5])
+    view = served.look.view()
+    assert view.old is before.old
+    assert view.degraded == before.degraded
+    assert set(before.ids.tolist()) - set(view.ids.tolist()) == {5}
+
+
 def test_a_large_catalogue_is_rewritten_by_the_next_build(
     served: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

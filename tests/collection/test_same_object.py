@@ -78,6 +78,21 @@ def test_the_same_object_comes_first_and_geometry_agrees(made: Path) -> None:
         assert collection.status()["same_object"]
 
 
+def test_geometry_puts_the_first_results_in_order(made: Path) -> None:
+    with likewise.open(made) as collection:
+        plain = collection.search("3-0.png", k=20, line="objects")
+        found = collection.search("3-0.png", k=5, line="objects", check=20)
+        agree = [r.inliers for r in found.results]
+        sure = [count for count in agree if count >= 10]
+        assert len(sure) >= VIEWS - 1
+        assert agree[: len(sure)] == sorted(sure, reverse=True)
+        # What does not agree stays in the order of the words.
+        rest = [path for path in plain.paths if path not in found.paths[: len(sure)]]
+        assert found.paths[len(sure) :] == rest[: 5 - len(sure)]
+        pinned = collection.search("3-0.png", k=5, line="objects", check=5, pin=True)
+        assert pinned.paths[0] == "3-0.png"
+
+
 def test_files_crops_filters_and_pins_work_as_elsewhere(made: Path, tmp_path: Path) -> None:
     with likewise.open(made) as collection:
         copy = tmp_path / "copy.png"

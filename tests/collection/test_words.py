@@ -10,6 +10,7 @@ from likewise.collection.learn import descents
 from likewise.collection.learn.evidence import Sources
 from likewise.collection.learn.texts import Texts
 from likewise.datasets import swatches
+from likewise.filters import Filter
 from likewise.types import BadInput, NotFound
 from tests.laws.test_line_laws import sums_up
 
@@ -105,6 +106,28 @@ def test_a_compact_index_gives_the_same_answer(worded):
     read = words.read("red", worded.look.view())
     among = read.find(worded.look.view(), 5, among=np.array(sorted(some.values())))
     assert set(among.ids.tolist()) <= set(some.values())
+
+
+def test_between_pictures_a_model_of_words_gives_the_cosine(worded):
+    model = worded.models.active("text")
+    view = worded.look.view()
+    similarity, _ = worded.models.serving(model.id, view)
+    ids, rows = view.all_rows()
+    projected = np.asarray(rows, float) @ similarity.wv @ similarity.w.T
+    projected /= np.linalg.norm(projected, axis=1, keepdims=True)
+    query = worded.query(int(ids[3]))
+    answer = worded.ask(query, k=8, model=model.id)
+    cosine = projected @ projected[3]
+    expected = [int(i) for i in ids[np.argsort(-cosine)] if i != ids[3]][:8]
+    assert answer.ids.tolist() == expected
+    np.testing.assert_allclose(answer.scores, np.sort(cosine)[::-1][1:9], atol=1e-5)
+    for result in answer.results[:3]:
+        assert np.isclose(worded.why(query, result.item, model=model.id)["score"], result.score)
+    some = expected[::2]
+    worded.tag(some, add=["chosen"])
+    among = worded.ask(query, k=8, model=model.id, filter=Filter(tags=("chosen",)))
+    assert among.ids.tolist() == some
+    worded.tag(some, remove=["chosen"])
 
 
 def test_why_tells_what_the_text_adds(worded):

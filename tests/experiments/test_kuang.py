@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import bilinear
-from experiments import kuang_cifar10, kuang_mnist, kuang_rerank, plain_mnist
+from experiments import kuang_cifar10, kuang_fresh, kuang_mnist, kuang_rerank, plain_mnist
 from experiments.paper_sets import PaperSet, measured, planted
 from experiments.report import Report
 
@@ -42,6 +42,26 @@ def test_kuang_mnist_has_every_method_and_plots(tmp_path):
         assert row["map"] >= plain["map"] - 0.002
     assert (tmp_path / "kuang_fig5.png").stat().st_size > 1000
     assert (tmp_path / "kuang_fig6.png").stat().st_size > 1000
+
+
+def test_kuang_on_fresh_queries_has_what_the_product_learns(tmp_path):
+    _, items, asked = kuang_fresh.fresh(*planted(300), 30, seed=0)
+    used = np.random.default_rng(0).choice(300, 150, replace=False)
+    assert not np.isin(asked, used).any()
+    assert sorted([*items, *asked]) == list(range(300))
+    rows = ran(kuang_fresh, "kuang_fresh", tmp_path)
+    for labels in ("literal", "pool500"):
+        methods = {row["method"] for row in of(rows, labels=labels, n=12)}
+        assert {"paper", "clip", "extension", "reference-queries", "bilinear"} <= methods
+    (paper,) = of(rows, method="clip", labels="pool500", draws=1)
+    (chosen,) = of(rows, method="reference-queries", labels="pool500", draws=1)
+    assert chosen["map"] > paper["map"]  # planted: one step is not far enough
+    norms = [row["norm"] for row in of(rows, figure=4)]
+    angles = [row["angle"] for row in of(rows, figure=4)]
+    assert norms == sorted(norms)
+    assert angles == sorted(angles, reverse=True)
+    for plot in ("kuang_fig4.png", "kuang_fig9.png"):
+        assert (tmp_path / plot).stat().st_size > 1000
 
 
 def test_kuang_rerank_whole_index_beats_reranking(tmp_path):

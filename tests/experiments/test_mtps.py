@@ -72,6 +72,6 @@ def test_benchmark_prints_growth_a_peer_and_search():
     report = Report("top_precision", quick=True)
     benchmark.main(report)
     by_method = {row["method"] for row in report.rows}
-    assert {"exact", "growth", "search, plain", "search, full"} <= by_method
+    assert {"exact", "growth", "search, plain", "search, full", "fig2, oasis"} <= by_method
     assert all(row["gap"] <= 1e-2 for row in report.rows if "gap" in row)
     assert [row["ratio"] for row in report.rows if row.get("peer") == "clarabel"]

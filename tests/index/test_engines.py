@@ -335,6 +335,36 @@ def test_what_is_wrong_there_is_found_and_repaired(served, db):
     assert verify(served.data) == []
 
 
+@pytest.mark.parametrize(("gone", "said"), [(24, "this was repaired"), (25, "loaded anew")])
+def test_half_of_the_ids_gone(served, db, gone, said):
+    right, table = answers(served), served.store.generations.current().settings["table"]
+    db.execute(f"DELETE FROM {table} WHERE id <= {gone}")
+    assert answers(served) == right, "from the local codes"
+    (finding,) = served.verify_engine()
+    assert said in finding.sentence
+    assert served.verify_engine() == []
+    on(served.store.settings.get("engine")).close()
+    assert answers(served) == right
+    assert not served.search(1).degraded
+
+
+def test_what_milvus_says_is_one_sentence():
+    milvus = pytest.importorskip("likewise.index.milvus")
+    server = REGISTRY["milvus"].server_class(Address.of("milvus://ada@h:1/name"))
+    for code, text, sentence, lost in (
+        (65535, "auth check failure, please check api key is correct", "refused the pass", True),
+        (5, "disk quota exceeded", "no room left", False),
+        (100, "collection not found[collection=x]", "is gone", False),
+        (2, "Fail connecting to server on h:1, illegal connection params", "cannot be", True),
+        (1, "Deadline Exceeded\nmore", "cannot be reached", True),
+    ):
+        gone = server._said(milvus.MilvusException(code, text))
+        assert sentence in str(gone)
+        assert "\n" not in str(gone)
+        assert gone.lost is lost
+    assert server._said(ValueError("another's")) is None
+
+
 def test_the_command_line_names_it_and_verifies_it(folder, address, db):
     from typer.testing import CliRunner
 
@@ -498,6 +528,10 @@ def test_without_local_codes_it_says_so(server, address):
     ("swaps", "searches"), [(4, 1), pytest.param(20, 2_000, marks=pytest.mark.slow)]
 )
 def test_swaps_under_searches(folder, address, swaps, searches):
+    swap_under_searches(folder, address, swaps, searches)
+
+
+def swap_under_searches(folder, address, swaps, searches) -> None:
     """Generations of two alternating states: an answer is one of the two."""
     with likewise.open(folder, write=True) as writer:
         writer.index(engine=address)

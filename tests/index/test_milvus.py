@@ -5,16 +5,20 @@ The server of these tests listens on all interfaces while they run.
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
+import numpy as np
 import pytest
 
 from likewise.collection import Filter, engines
 from likewise.index import REGISTRY
+from likewise.index import milvus as milvus_module
 from likewise.index._server import Address
-from likewise.types import BadInput, DataProblem
+from likewise.types import BadInput, DataProblem, Surrogate
 from tests import servers
-from tests.index.test_engines import FILTERS, PICTURES, answers, exactly
+from tests.index.test_engines import FILTERS, PICTURES, answers, exactly, swap_under_searches
 
 pytest.importorskip("milvus", reason="the server comes with: pip install 'likewise[servers]'")
 pytestmark = pytest.mark.slow
@@ -139,6 +143,66 @@ def test_killed_while_it_serves_loads_and_swaps(collection, monkeypatch):
     assert not collection.search(1).degraded
     held = there(address, lambda db: [c for c in db.list_collections() if c.startswith("killed")])
     assert held == [collection.store.generations.current().settings["table"]]
+
+
+def test_twenty_swaps_under_searches(folder):
+    swap_under_searches(folder, servers.milvus().address("swapped"), 20, 2_000)
+
+
+def test_half_of_the_ids_gone(collection):
+    address = servers.milvus().address("halved")
+    collection.index(engine=address)
+    right, table = answers(collection), collection.store.generations.current().settings["table"]
+    for gone, said in ((24, "this was repaired"), (25, "loaded anew")):
+        listed = list(range(1, gone + 1))
+        there(address, lambda db, listed=listed: db.delete(table, filter=f"id in {listed}"))
+        (finding,) = collection.verify_engine()
+        assert said in finding.sentence
+        assert collection.verify_engine() == []
+        on(address).close()
+        assert answers(collection) == right
+        assert not collection.search(1).degraded
+
+
+def test_an_answer_that_takes_half_a_minute_is_not_waited_for(collection):
+    server = servers.milvus()
+    address = server.address("late")
+    collection.index(engine=address)
+    right = answers(collection)
+    os.killpg(server._server.pid, signal.SIGSTOP)
+    try:
+        started = time.perf_counter()
+        answer = collection.search(1, k=12)
+        assert time.perf_counter() - started < 2
+        assert "local codes" in answer.degraded
+        assert answers(collection) == right
+    finally:
+        os.killpg(server._server.pid, signal.SIGCONT)
+    server.wait()
+    on(address).close()
+    assert answers(collection) == right
+    assert not collection.search(1).degraded
+
+
+def test_servers_and_tables_that_cannot_serve_are_refused(collection, monkeypatch):
+    address = servers.milvus().address("refused")
+    monkeypatch.setattr(milvus_module, "OLDEST", (99, 0))
+    with pytest.raises(BadInput, match="too old"):
+        collection.index(engine=address)
+    monkeypatch.undo()
+    collection.index(engine=address)
+    right, index = answers(collection), collection.look.view().old.index
+    index.space, index._is_seen = "another", False
+    assert "other codes" in collection.search(1, k=12).degraded
+    assert answers(collection) == right
+
+
+def test_a_million_ids_in_a_filter(collection):
+    collection.index(engine=servers.milvus().address("million"))
+    index = collection.look.view().old.index
+    query = Surrogate(np.ones(index.dim))
+    hits = index.search(query, 5, among=np.arange(-500_000, 500_000))
+    np.testing.assert_array_equal(hits.ids, index.search(query, 5).ids)
 
 
 @pytest.mark.parametrize("bad", ["milvus://127.0.0.1:1/name", "milvus://u:secret@h:1/name"])

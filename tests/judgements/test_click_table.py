@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.judgements import Judgements, click_table
-from likewise.judgements.click_table import FARTHEST, PER_SOURCE, PICTURES
+from likewise.judgements.click_table import FARTHEST, PER_SOURCE, PICTURES, propensity_of
 from likewise.types import BadInput, Judgement, QueryRef
 from tests.judgements.strategies import laws
 
@@ -94,6 +94,50 @@ def test_clicks_far_down_count_more_only_where_asked_for():
     for wrong in (-1.0, 6.0, float("nan")):
         with pytest.raises(BadInput, match="propensity"):
             counts(log, propensity=wrong)
+
+
+def looked_through(bias: float, rounds: int = 60, *, listed: bool = False, seed: int = 0):
+    """A log of people who look at place r with chance r ** -bias and open what they find right.
+
+    Lists are mixed anew from time to time, so that a picture stands at different places.
+    """
+    rng = np.random.default_rng(seed)
+    log = []
+    for text in range(10):
+        query, right = QueryRef("text", f"query {text}"), rng.uniform(0.1, 0.9, 20)
+        for _ in range(rounds):
+            order = rng.permutation(20)
+            opened = rng.random(20) < right[order] * np.arange(1, 21) ** -bias
+            clicks = [(f"p{i}", at) for at, (i, o) in enumerate(zip(order, opened), 1) if o]
+            log += [Judgement(query, (i,), "click", 1.0, 0.0, "", "", at) for i, at in clicks]
+            if listed:
+                log.append(Judgement(query, tuple(f"p{i}" for i in order), "click", 0.0))
+            else:
+                left = [(f"p{i}", at) for at, (i, o) in enumerate(zip(order, opened), 1) if not o]
+                log += [Judgement(query, (i,), "click", 0.0, 0.0, "", "", at) for i, at in left]
+    return log
+
+
+@pytest.mark.parametrize(
+    ("bias", "listed"), [(0.0, False), (0.5, False), (0.5, True), (1.0, True), (1.5, False)]
+)
+def test_the_propensity_of_simulated_people_is_found(bias, listed):
+    log = looked_through(bias, listed=listed)
+    assert propensity_of(Judgements.of(log)) == pytest.approx(bias, abs=0.12)
+    table = click_table(Judgements.of(log), {}, {}, propensity=None)
+    assert table.report.propensity == propensity_of(Judgements.of(log))
+
+
+def test_a_log_that_does_not_tell_weighs_nothing():
+    """One picture at one place, clicks without displays, marks: nothing to compare."""
+    rng = np.random.default_rng(0)
+    clicks = [click("a", position=int(place)) for place in rng.integers(1, 9, 200)]
+    fixed = [click(i, v, position=p) for i, p in zip("abc", (1, 2, 3)) for v in [0.0] * 9 + [1.0]]
+    marks = [Judgement(RED, ("a",), "label", 1.0, 0.0, "", "", place) for place in (1, 5)]
+    for log in ([], clicks, fixed, marks):
+        assert propensity_of(Judgements.of(log)) == pytest.approx(0.0, abs=1e-6)
+    few = looked_through(1.0, rounds=1)[:40]
+    assert 0 <= propensity_of(Judgements.of(few)) < 1
 
 
 def test_a_label_is_a_click_and_the_last_word_holds():

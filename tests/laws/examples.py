@@ -87,12 +87,6 @@ def clicks(rng: np.random.Generator, dtype: Any) -> Example:
     return Example(similarity, [texts[[0]], texts[[1]], x[0]], x)
 
 
-def clicks_compact(rng: np.random.Generator, dtype: Any) -> Example:
-    similarity, queries, items = clicks(rng, dtype)
-    assert isinstance(similarity, Clicks)
-    return Example(similarity.compact(unit=bool(rng.integers(2))), queries, items)
-
-
 def word_table(rng: np.random.Generator, dtype: Any) -> Example:
     """Counts up to 5, one picture and one query without any word, tau both ways."""
     counts = sparse.csr_array((rng.integers(-6, 6, (30, 25)).clip(0)).astype(dtype))
@@ -108,7 +102,6 @@ def word_table(rng: np.random.Generator, dtype: Any) -> Example:
 EXAMPLES: dict[str, Callable[[np.random.Generator, Any], Example]] = {
     "plain": plain,
     "clicks": clicks,
-    "clicks-compact": clicks_compact,
     "bilinear": bilinear,
     "top-precision": top_precision,
     "metric": metric,

@@ -13,6 +13,7 @@ from likewise.judgements import from_clicks
 from likewise.learners import SIMILARITIES, Plain
 from likewise.learners.click_learner import ClickLearner
 from likewise.learners.clicks import Clicks
+from likewise.solvers.cca import cca
 from likewise.solvers.rcca import State
 from likewise.spaces import Blocks
 from likewise.types import BadInput, Preferences
@@ -110,21 +111,21 @@ def test_a_text_is_a_vector_in_the_static_index_and_adds_to_a_picture(world, fit
     assert share[0] > max(share[1:])
 
 
-def test_compact_scores_alike_and_its_cosine_finds_alike_pictures(world, fitted):
+def test_the_cosine_between_pictures_finds_alike_ones(world, fitted):
     model = fitted.similarity_
-    row = world.vocabulary.transform(["pink stripes"])
-    small = model.compact(unit=False)
-    assert small.space.dim == len(model.w)
-    assert np.allclose(small.score(row, world.x), model.score(row, world.x))
-    cosine = model.compact()
-    codes = cosine.space.encode(world.x)
+    lengths = model.lengths(world.x)
+    projected = world.x @ model.wv @ model.w.T
+    np.testing.assert_allclose(lengths, np.linalg.norm(projected, axis=1), rtol=1e-5)
     right = []
     for q in range(40):
-        ids = np.argsort(-(codes @ cosine.surrogate(world.x[q]).vector))[1:11]
+        cosine = world.x @ model.surrogate(world.x[q]).vector / lengths
+        assert np.isclose(cosine[q], 1.0, atol=1e-5)
+        ids = np.argsort(-cosine)[1:11]
         right.append(
             ((world.hue[ids] == world.hue[q]) & (world.shape[ids] == world.shape[q])).mean()
         )
     assert np.mean(right) > 0.8
+    assert model.lengths(np.zeros((1, 16), np.float32)) == 1.0
 
 
 def test_pictures_are_queries_too(world, fitted):
@@ -136,12 +137,12 @@ def test_pictures_are_queries_too(world, fitted):
 @pytest.mark.parametrize("text", ["", "the of and", "xylophone zebra"])
 def test_texts_that_say_nothing_have_a_defined_answer(world, fitted, text):
     row = world.vocabulary.transform([text])
-    for model in (fitted.similarity_, fitted.similarity_.compact()):
-        assert not model.knows(row)
-        assert not model.surrogate(row).vector.any()
-        assert not model.score(row, world.x).any()
-        ids, scores = model.suggest(row, world.rows)
-        assert len(ids) == len(scores) == 0
+    model = fitted.similarity_
+    assert not model.knows(row)
+    assert not model.surrogate(row).vector.any()
+    assert not model.score(row, world.x).any()
+    ids, scores = model.suggest(row, world.rows)
+    assert len(ids) == len(scores) == 0
 
 
 def test_a_word_in_the_vocabulary_that_was_never_clicked_for_is_not_known(world):
@@ -171,6 +172,42 @@ def test_the_vocabulary_travels_with_the_model(world, fitted):
     assert read.fingerprint == world.vocabulary.fingerprint
     row = read.transform(["green stars"])
     assert np.allclose(model.score(row, world.x), fitted.similarity_.score(row, world.x))
+
+
+def test_clicks_that_say_when_to_stop_were_not_started_from(world, monkeypatch):
+    """CCA is of the other queries, whether clicks or preferences tell the pairs."""
+    learner = world.learner(rounds=1, held_out=0.3)
+    held = learner._split(world.preferences)[1]
+    started = []
+
+    def watched(texts, x, query, *rest, **how):
+        started.append(set(query.tolist()))
+        return cca(texts, x, query, *rest, **how)
+
+    monkeypatch.setattr("likewise.learners.click_learner.cca", watched)
+    learner.fit(world.x, world.preferences, world.rows, clicks=world.clicks)
+    learner.fit(world.x, world.preferences, world.rows)
+    every = set(world.preferences.query.tolist())
+    assert 0 < len(set(held.query.tolist())) < len(every)
+    assert started == [every - set(held.query.tolist())] * 2
+
+
+def test_held_out_clicks_choose_the_start(world):
+    """Directions that mean nothing are weighted down where that finds held-out clicks better."""
+    rng = np.random.default_rng(5)
+    thin = world.preferences.where(rng.random(len(world.preferences)) < 0.1)
+    how = {"rounds": 0, "dim": 16, "held_out": 0.3}
+    starts = {}
+    for form in (None, False, True):
+        learner = world.learner(weighted=form, **how).fit(world.x, thin, world.rows)
+        starts[form] = learner.report_.held_out["start"], learner.similarity_.w
+    best = max((False, True), key=lambda form: starts[form][0])
+    assert starts[False][0] != starts[True][0]
+    np.testing.assert_array_equal(starts[None][1], starts[best][1])
+    chosen = world.learner(**how).fit(world.x, thin, world.rows).report_.notes
+    assert any("correlations" in note for note in chosen) == best
+    few = world.learner(held_out=0.0).fit(world.x, NOTHING, world.rows, clicks=world.clicks)
+    np.testing.assert_array_equal(few.similarity_.w, np.eye(len(few.similarity_.w)))
 
 
 def test_it_has_scikit_learns_manners(world):

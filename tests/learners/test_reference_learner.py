@@ -68,3 +68,32 @@ def test_nothing_said_is_plain_and_untaught_queries_take_no_part():
     assert some.report_.covered == pytest.approx(4 / 12)
     with pytest.raises(BadInput, match="sigma"):
         ReferenceLearner(sigma=1.0).fit(x, said, q)
+
+
+def test_regulariser_and_strength_are_chosen_on_left_out_queries():
+    x, q, said = world(references=40)
+    learner = ReferenceLearner(sigma=(0.95, None), strength=(0.5, 1.0, 2.0, 4.0)).fit(x, said, q)
+    chosen = learner.report_.settings
+    assert len(learner.held_out_) == 8
+    assert learner.held_out_[chosen["sigma"], chosen["strength"]] == min(learner.held_out_.values())
+    assert chosen["strength"] > 1  # one dimension counts alone: beyond what ten labels dare say
+    fixed = ReferenceLearner(sigma=chosen["sigma"], strength=chosen["strength"]).fit(x, said, q)
+    fresh = unit_rows(np.random.default_rng(1).normal(size=(20, 6)))
+    found, wanted = (one.similarity_.surrogates(fresh) for one in (learner, fixed))
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_left_out_query_takes_no_part_in_its_own_answer():
+    x, q, said = world(references=2)
+    learner = ReferenceLearner(sigma=(0.0, 0.9), M=5, tol=1e-8).fit(x, said, q)
+    for sigma in (0.0, 0.9):
+        weights = learn_references(x, q, said, sigma=sigma, tol=1e-8).weights
+        wrong = []
+        for own, other in ((0, 1), (1, 0)):
+            scores = x @ (unit_rows(weights)[other] * q[own])
+            good = x[:, 0] * q[own, 0] > 0
+            wrong.append((scores[good][:, None] <= scores[~good][None]).mean())
+        # Every item is labelled, so no random picture is asked about.
+        assert learner.held_out_[sigma, 1.0] == pytest.approx(np.mean(wrong))
+    alone = ReferenceLearner(sigma=(0.0, 0.9)).fit(x, said.where(said.query == 0), q)
+    assert alone.report_.settings["sigma"] == 0.0  # nobody to ask: the first one

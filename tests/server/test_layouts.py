@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from likewise.server.routes import layouts
 from tests.server.conftest import ids
 
 API = "/api/v1"
@@ -50,12 +51,32 @@ def test_the_map_is_drawn_by_a_job_and_kept(client, collection):
     assert max(columns.max(), rows.max()) < 2 ** about["bits"]
     assert levels.max() <= about["bits"]
 
+    assert sum(about["counts"]) == n
+    level = min(about["bits"], 6)
+    shift = about["bits"] - level
+    own = (rows.astype(int) >> shift << level) + (columns.astype(int) >> shift)
+    assert about["counts"] == np.bincount(own, minlength=4**level).tolist()
+
     (page,) = about["pages"]
     answer = client.get(page)
     assert "immutable" in answer.headers["cache-control"]
     assert answer.headers["content-type"] == "image/jpeg"
     sheet = Image.open(io.BytesIO(answer.content))
     assert sheet.width == about["tile"] * about["across"]
+
+
+def test_places_come_in_parts(client, collection, monkeypatch):
+    collection.layouts.keep_map(collection.layouts.prepare_map())
+    about = client.get(f"{API}/map").json()
+    whole = client.get(about["items"]).content
+    assert client.get(f"{about['items']}?part=0").content == whole
+    monkeypatch.setattr(layouts, "ON_PART", 16)
+    parts = [client.get(f"{about['items']}?part={part}").content for part in range(4)]
+    assert [len(part) // 13 for part in parts] == [16, 16, 8, 0]
+    for kind, size, at in (("<f8", 8, 0), ("<u2", 2, 8), ("<u2", 2, 10), ("u1", 1, 12)):
+        read = [np.frombuffer(p, kind, len(p) // 13, at * len(p) // 13) for p in parts]
+        assert np.concatenate(read).tobytes() == whole[at * 40 : (at + size) * 40]
+    assert client.get(f"{about['items']}?part=-1").status_code == 422
 
 
 def test_addresses_of_another_map_are_not_found(client, collection):

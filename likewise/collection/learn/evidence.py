@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from likewise.collection.learn.changes import changes, curves
 from likewise.collection.lines.line import View
 from likewise.collection.lines.visual_words import weights_shown
 from likewise.evaluation import Comparison, Run
 from likewise.judgements import Judgements, PreferenceReport, preferences
+from likewise.later import sparse
 from likewise.learners.teachings import graded
 from likewise.learners.word_table import WordTable
 from likewise.store import Model, Store, as_file
@@ -254,6 +254,8 @@ def served(similarity: Similarity, surrogate: Surrogate, items: Any) -> NDArray[
     else:
         product = codes @ surrogate.vector
     scores = np.asarray(product, dtype=np.float64) + surrogate.offset
+    if hasattr(similarity, "lengths"):
+        scores = scores / similarity.lengths(items)
     if surrogate.side:
         columns = similarity.side_columns(items)
         for name, coefficient in surrogate.side.items():

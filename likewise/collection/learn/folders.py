@@ -14,9 +14,9 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 
 from likewise.collection.learn.evidence import Make, Marks, Mask, Sources
+from likewise.later import sparse
 from likewise.store import as_file
 from likewise.types import BadInput, IdArray, Judgement, QueryRef
 

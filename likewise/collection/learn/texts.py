@@ -84,8 +84,9 @@ class Texts:
 
     @classmethod
     def gather(
-        cls, sources: Sources, propensity: float = 0.0, captions: bool = True, more: bool = False
-    ) -> Texts:
+        cls, sources: Sources, propensity: float | None = 0.0, captions: bool = True,
+        more: bool = False,
+    ) -> Texts:  # fmt: skip
         """Clicks after texts and captions, as columns; with ``more`` only what came since."""
         store, on_top_of, seen, after = sources.store, None, np.zeros(0, np.int64), (0, 0)
         if sources.active is not None:

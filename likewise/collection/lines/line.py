@@ -29,6 +29,7 @@ from likewise.types import (
     Surrogate,
 )
 
+THIN = "Pictures were forgotten; answers come from an exact scan until the next index."
 TRIES = 50
 """States that are tried before a file that is not there counts as lost."""
 
@@ -108,7 +109,7 @@ class Line(ABC):
 
     @abstractmethod
     def _live(self, items: IdArray | None = None) -> dict[int, int]:
-        """Content by item, of all or of some, that can be found on this line."""
+        """Content by item, in order, of all or of some, that can be found on this line."""
 
     @abstractmethod
     def _rows(self, contents: IdArray, plain: Any) -> Any:
@@ -219,8 +220,7 @@ class Line(ABC):
         plain: Any = self.plain()
         if plain is None:
             return View(self, changes, None)
-        live = sorted(self._live().items())
-        ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
+        ids, contents = _arrays(self._live())
         opened = self._opened(plain)
         old = opened.part
         if old is not None:
@@ -249,15 +249,16 @@ class Line(ABC):
     def _following(self, changes: tuple[int, int]) -> View | None:
         """The view of this state by what changed since the last one; None where that is much."""
         last = self._view
-        if last is None or last.old is None or last.degraded or last.trouble or last.check:
+        if last is None or last.old is None or last.trouble or last.check:
+            return None
+        if last._degraded not in ("", THIN):
             return None
         touched = None
         if last.changes[1] == changes[1] and not last.left_out:
             touched = self._store.catalogue.touched(last.changes[0])
         if touched is None or len(touched) > max(1_024, len(last) // 8):
             return None
-        live = sorted(self._live(touched).items())
-        ids, contents = np.array(live, dtype=np.int64).reshape(-1, 2).T
+        ids, contents = _arrays(self._live(touched))
         place, old = places(last.old.ids, ids), last.old
         covered = place >= 0
         covered[covered] = old.contents[place[covered]] == contents[covered]
@@ -285,7 +286,7 @@ class Line(ABC):
             self, changes, last.plain, old, np.flatnonzero(kept),
             self._part(new[order], rows[order], last.plain) if len(new) else None,
             np.r_[last.contents[stay], contents][there], generation=last.generation,
-            degraded=self._store.segments.left_out(),
+            degraded=f"{last._degraded} {self._store.segments.left_out()}".strip(),
         )  # fmt: skip
 
     def _to_publish(self) -> View:
@@ -311,9 +312,7 @@ class Line(ABC):
                 "are exact meanwhile."
             )
         elif THINNED in found.settings:
-            degraded = (
-                "Pictures were forgotten; answers come from an exact scan until the next index."
-            )
+            degraded = THIN
         if not trouble:
             try:
                 part, contents = self._load(found, plain, checked=going_on is None)
@@ -322,3 +321,8 @@ class Line(ABC):
                 trouble = str(error)
         sentence = f"{trouble} Answers are exact meanwhile; index again to rebuild it."
         return Opened(degraded=sentence, trouble=trouble)
+
+
+def _arrays(live: dict[int, int]) -> tuple[IdArray, IdArray]:
+    ids, contents = (np.fromiter(part, np.int64, len(live)) for part in (live, live.values()))
+    return ids, contents

@@ -145,9 +145,11 @@ class Look(Line):
         return self._store.items.contents(items)
 
     def _rows(self, contents: IdArray, plain: Plain) -> FloatArray:
-        none = np.zeros((0, plain.space.dim), np.float32)
-        coded = building.encode_items(self._store, plain.space, contents, tiled=True)
-        return np.concatenate([none, *coded])
+        rows, at = np.empty((len(contents), plain.space.dim), np.float32), 0
+        for part in building.encode_items(self._store, plain.space, contents, tiled=True):
+            rows[at : at + len(part)] = part
+            at += len(part)
+        return rows
 
     def _made(self) -> View:
         view = super()._made()

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from likewise.learners.word_table import WordTable
 
 MOST_CHECKED = 200
+CHANCE = 10
+"""From so many places on that agree, it is no chance."""
 SHOWN = 8
 """Visual words that an explanation names; the others are added up."""
 
@@ -157,7 +159,10 @@ class Objects(Line):
         return out | ({"other visual words": rest} if np.count_nonzero(share) > SHOWN else {})
 
     def checked(self, query: Query, results: list[Result], count: int) -> list[Result]:
-        """The first results with the number of places that agree on one view change."""
+        """The first results by the number of places that agree on one view change, then the rest.
+
+        Fewer than `CHANCE` say nothing: those stay in order, behind.
+        """
         from likewise.features.geometry import inliers
         from likewise.features.local import unpack
 
@@ -173,7 +178,8 @@ class Objects(Line):
             )
         there = np.array(list(content), np.int64)[sound].tolist()
         agree = {item: inliers(asked, unpack(row)) for item, row in zip(there, rows)}
-        return [replace(r, inliers=agree.get(r.item)) for r in results]
+        found = [replace(r, inliers=agree.get(r.item)) for r in results]
+        return [*sorted(found[:count], key=lambda r: -_said(r.inliers)), *found[count:]]
 
     # -- indexing ------------------------------------------------------------------
 
@@ -234,6 +240,10 @@ class Objects(Line):
             lambda: build(space.encode(rows), ids, space=space.fingerprint, levels=space.levels),
             lambda: rows,
         )
+
+
+def _said(inliers: int | None) -> int:
+    return inliers if inliers is not None and inliers >= CHANCE else 0
 
 
 def _levels(index: InvertedIndex, space: Any) -> sparse.csr_array:

@@ -57,7 +57,7 @@ def _pairs(
     place = np.full(len(ids), -1)
     place[rows] = np.arange(len(rows))
     floor = limit * sum(view.plain.weights.values()) * (1 - 1e-4)
-    pairs: set[tuple[int, int]] = set()
+    pairs = [np.zeros(0, np.int64)]
     for start in range(0, len(rows), _BLOCK):
         asked, k = np.arange(start, min(start + _BLOCK, len(rows))), _FIRST
         while len(asked):
@@ -65,17 +65,18 @@ def _pairs(
             deeper = []
             for at, hits in zip(asked.tolist(), view.search_many(surrogates, k)):
                 near = hits.ids[hits.scores >= floor]
-                found = place[places(ids, near)].tolist()
-                pairs.update((min(at, b), max(at, b)) for b in found if b >= 0 and b != at)
+                found = place[places(ids, near)]
+                found = found[(found >= 0) & (found != at)]
+                if len(found):
+                    pairs.append(np.minimum(at, found) * len(rows) + np.maximum(at, found))
                 if len(near) == k < len(ids):
                     deeper.append(at)
             asked, k = np.array(deeper, dtype=np.int64), 4 * k
-    both = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-    scaled = alike_vectors(view, np.asarray(codes))
+    both = np.stack(np.divmod(np.unique(np.concatenate(pairs)), len(rows)), axis=1)
     alike = np.zeros(len(both))
     for start in range(0, len(both), 16 * _BLOCK):
         some = both[start : start + 16 * _BLOCK]
-        one, other = scaled[rows[some[:, 0]]], scaled[rows[some[:, 1]]]
+        one, other = (alike_vectors(view, codes[rows[side]]) for side in some.T)
         alike[start : start + 16 * _BLOCK] = (one * other).sum(axis=1)
     first, second = both[alike >= limit].T
     return np.r_[first, second], np.r_[second, first]

@@ -26,6 +26,9 @@ TILE = 64
 ACROSS = 16
 """Small pictures along the side of a page."""
 ON_PAGE = ACROSS * ACROSS
+ON_PART = 1 << 16
+"""Items whose places are told at a time: the first part has all that is seen from afar."""
+COARSE = 6
 MOST_SORTED = 1000
 NAMED = 200
 """Tags, the commonest, that islands of the map may be called by."""
@@ -50,6 +53,12 @@ class CollectionMap(NamedTuple):
     levels: NDArray[np.uint8]
     pages: tuple[str, ...]
     names: tuple[tuple[str, float, float], ...] = ()
+
+    def counts(self) -> list[int]:
+        """How many items stand in each cell of a coarse level (6 at most), row by row."""
+        level = min(self.bits, COARSE)
+        columns, rows = (self.cells >> (self.bits - level)).astype(np.int64).T
+        return list(np.bincount((rows << level) + columns, minlength=4**level).tolist())
 
 
 class Layouts:

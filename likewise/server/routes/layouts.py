@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import numpy as np
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from likewise.collection.whole.layouts import ACROSS, MOST_SORTED, ON_PAGE, TILE
+from likewise.collection.whole.layouts import ACROSS, MOST_SORTED, ON_PAGE, ON_PART, TILE
 from likewise.server.errors import refusals
 from likewise.server.jobs import as_json
 from likewise.server.routes.items import FOR_EVER, JPEG, Hash, Page
@@ -75,6 +74,7 @@ class MapOut(BaseModel):
     items: str | None
     pages: list[str]
     names: list[NameOut]
+    counts: list[int] = Field(description="items in each cell of level 6, or the finest, by rows")
 
 
 @router.get("/map", response_model=MapOut)
@@ -92,6 +92,7 @@ def the_map(here: Here) -> dict[str, Any]:
         "items": None if made is None else f"/api/v1/map/items/{made.name}",
         "pages": [] if made is None else [f"/api/v1/map/pages/{name}" for name in made.pages],
         "names": [] if made is None else [NameOut(text=t, x=x, y=y) for t, x, y in made.names],
+        "counts": [] if made is None else made.counts(),
     }
 
 
@@ -102,21 +103,21 @@ def draw(here: Here) -> dict[str, Any]:
 
 
 @router.get("/map/items/{sha256}", response_class=Response, responses=OCTETS)
-def map_items(sha256: Hash, here: Here) -> Response:
+def map_items(
+    sha256: Hash, here: Here, part: Annotated[int, Query(ge=0, le=1 << 16)] | None = None
+) -> Response:
     """Items of a map: all numbers (float64), then columns, rows (uint16) and levels (uint8).
 
-    Little-endian, one after another, in the order in which the pages show them.
+    Little-endian, one after another, in the order in which the pages show them; ``part`` asks for
+    65,536 of them, those that are seen from afar first.
     """
     made = here.collection.layouts.map()
     if made is None or made.name != sha256:
         raise NotFound("That map was drawn anew; ask for the map again.")
-    parts = (
-        made.ids.astype("<f8"),
-        np.ascontiguousarray(made.cells[:, 0], "<u2"),
-        np.ascontiguousarray(made.cells[:, 1], "<u2"),
-        made.levels.astype("u1"),
-    )
-    data = b"".join(part.tobytes() for part in parts)
+    some = slice(None) if part is None else slice(part * ON_PART, (part + 1) * ON_PART)
+    columns, rows = made.cells[some].T
+    values = zip((made.ids[some], columns, rows, made.levels[some]), ("<f8", "<u2", "<u2", "u1"))
+    data = b"".join(value.astype(kind).tobytes() for value, kind in values)
     return Response(data, headers=FOR_EVER, media_type="application/octet-stream")
 
 

@@ -7,44 +7,55 @@ import { call } from "/static/lib/api.js";
 const SMALLEST = 26; // pixels along the side of a cell, at least
 const COUNTED = 8; // finest level at which it is worth saying how many stand behind a picture
 
+// The map with what is seen from afar; the rest of its items follows (whole: when they are there).
 export async function loadMap(about) {
-  const blob = await call(about.items.replace("/api/v1", ""));
-  return new MapData(about, await blob.arrayBuffer());
+  const part = async (number) => (await call(`${about.items.replace("/api/v1", "")}?part=${number}`)).arrayBuffer();
+  const data = new MapData(about, await part(0));
+  const rest = async () => { while (data.held < data.count) data.add(await part(data.parts.length)); };
+  return Object.assign(data, { whole: rest() });
 }
 
 export class MapData {
   constructor(about, buffer) {
     const n = about.count;
-    Object.assign(this, { about, count: n, bits: about.bits, side: 2 ** about.bits, wide: 1 });
-    this.ids = new Float64Array(buffer, 0, n);
-    this.xs = new Uint16Array(buffer, 8 * n, n);
-    this.ys = new Uint16Array(buffer, 10 * n, n);
-    this.levels = new Uint8Array(buffer, 12 * n, n);
-    this.counted = new Map();
-    this.fill();
-  }
-
-  // Items by coarse square, in the order in which they appear.
-  fill() {
+    Object.assign(this, { about, count: n, held: 0, parts: [], bits: about.bits, side: 2 ** about.bits, wide: 1 });
+    Object.assign(this, { ids: new Float64Array(n), xs: new Uint16Array(n), ys: new Uint16Array(n), levels: new Uint8Array(n) });
     this.coarse = Math.min(this.bits, 6);
-    const shift = this.bits - this.coarse;
-    const squares = 4 ** this.coarse;
-    this.starts = new Uint32Array(squares + 1);
-    const own = (i) => ((this.ys[i] >> shift) << this.coarse) + (this.xs[i] >> shift);
-    for (let i = 0; i < this.count; i++) this.starts[own(i) + 1] += 1;
-    for (let q = 0; q < squares; q++) this.starts[q + 1] += this.starts[q];
-    const next = this.starts.slice(0, squares);
-    this.sorted = new Uint32Array(this.count);
-    for (let i = 0; i < this.count; i++) this.sorted[next[own(i)]++] = i;
+    this.counted = new Map([[this.coarse, { counts: about.counts, most: Math.max(...about.counts) }]]);
+    this.edges = [this.side, this.side, 0, 0];
+    this.add(buffer);
   }
 
-  // The rectangle that holds everything, in shares of the map.
-  box() {
-    let [left, top, right, bottom] = [this.side, this.side, 0, 0];
-    for (let i = 0; i < this.count; i++) {
-      left = Math.min(left, this.xs[i]); right = Math.max(right, this.xs[i] + 1);
-      top = Math.min(top, this.ys[i]); bottom = Math.max(bottom, this.ys[i] + 1);
+  // More items: each part by coarse square, in the order in which they appear.
+  add(buffer) {
+    const [n, from, squares] = [buffer.byteLength / 13, this.held, 4 ** this.coarse];
+    if (!n) throw new Error("The map has fewer photos than it says.");
+    this.ids.set(new Float64Array(buffer, 0, n), from);
+    this.xs.set(new Uint16Array(buffer, 8 * n, n), from);
+    this.ys.set(new Uint16Array(buffer, 10 * n, n), from);
+    this.levels.set(new Uint8Array(buffer, 12 * n, n), from);
+    this.held += n;
+    const [starts, sorted] = [new Uint32Array(squares + 1), new Uint32Array(n)];
+    for (let i = from; i < this.held; i++) {
+      starts[this.cell(i, this.coarse) + 1] += 1;
+      const [x, y] = [this.xs[i], this.ys[i]];
+      if (!from) this.edges = [Math.min(this.edges[0], x), Math.min(this.edges[1], y), Math.max(this.edges[2], x + 1), Math.max(this.edges[3], y + 1)];
     }
+    for (let q = 0; q < squares; q++) starts[q + 1] += starts[q];
+    const next = starts.slice(0, squares);
+    for (let i = from; i < this.held; i++) sorted[next[this.cell(i, this.coarse)]++] = i;
+    this.parts.push({ starts, sorted });
+  }
+
+  // The cell of a level that an item stands in.
+  cell(i, level) {
+    const shift = this.bits - level;
+    return ((this.ys[i] >> shift) << level) + (this.xs[i] >> shift);
+  }
+
+  // The rectangle that holds everything (to a cell of what is seen from afar), in shares of the map.
+  box() {
+    const [left, top, right, bottom] = this.edges;
     return [left * this.wide, top, right * this.wide, bottom].map((v) => v / this.side);
   }
 
@@ -61,12 +72,16 @@ export class MapData {
     const high = (v) => Math.min(n - 1, Math.floor(v * n));
     for (let row = low(top); row <= high(bottom); row++) {
       for (let column = low(left / this.wide); column <= high(right / this.wide); column++) {
-        const square = row * n + column;
-        for (let at = this.starts[square]; at < this.starts[square + 1]; at++) {
-          const i = this.sorted[at];
-          if (this.levels[i] > until) break;
-          found(i);
-        }
+        this.square(row * n + column, until, found);
+      }
+    }
+  }
+
+  square(square, until, found) {
+    for (const { starts, sorted } of this.parts) {
+      for (let at = starts[square]; at < starts[square + 1]; at++) {
+        if (this.levels[sorted[at]] > until) return;
+        found(sorted[at]);
       }
     }
   }
@@ -87,18 +102,17 @@ export class MapData {
 
   // Far away, a picture is the larger the more stand behind it.
   share(i, level) {
-    if (level >= this.bits || level > COUNTED) return 0.94;
+    if (level >= this.bits || level > (this.held < this.count ? this.coarse : COUNTED)) return 0.94;
     const { counts, most } = this.counts(level);
-    const shift = this.bits - level;
-    const behind = counts[((this.ys[i] >> shift) << level) + (this.xs[i] >> shift)];
-    return most > 1 ? 0.58 + 0.4 * (Math.log(behind) / Math.log(most)) : 0.94;
+    return most > 1 ? 0.58 + 0.4 * (Math.log(counts[this.cell(i, level)]) / Math.log(most)) : 0.94;
   }
 
   counts(level) {
     if (!this.counted.has(level)) {
-      const shift = this.bits - level;
       const counts = new Uint32Array(4 ** level);
-      for (let i = 0; i < this.count; i++) counts[((this.ys[i] >> shift) << level) + (this.xs[i] >> shift)] += 1;
+      const [n, finer] = [2 ** level, level < this.coarse ? this.counts(level + 1).counts : []];
+      finer.forEach((count, at) => { counts[(at >> (level + 2) << level) + ((at % (2 * n)) >> 1)] += count; });
+      if (level > this.coarse) for (let i = 0; i < this.count; i++) counts[this.cell(i, level)] += 1;
       this.counted.set(level, { counts, most: counts.reduce((a, b) => Math.max(a, b), 0) });
     }
     return this.counted.get(level);
@@ -125,7 +139,7 @@ export class MapData {
       const [x, y] = this.place(i);
       if (x >= left && x <= right && y >= top && y <= bottom) out.push(i);
     });
-    return out.sort((a, b) => a - b);
+    return Uint32Array.from(out).sort();
   }
 
   // Every item inside a line that was drawn around some: [[x, y], ...].
@@ -138,9 +152,8 @@ export class MapData {
 
   // How densely items stand, as a small picture of one colour.
   density(colour) {
-    const level = Math.min(this.bits, 6);
-    const { counts, most } = this.counts(level);
-    const n = 2 ** level;
+    const { counts, most } = this.counts(this.coarse);
+    const n = 2 ** this.coarse;
     const canvas = Object.assign(document.createElement("canvas"), { width: n, height: n });
     const context = canvas.getContext("2d");
     context.fillStyle = colour;

@@ -50,10 +50,10 @@ export function Learn({ ready = true, taught = true, choose = false }) {
 function Setting({ one, set }) {
   const number = one.type === "integer" || one.type === "number";
   const read = (text) => (text === "" ? undefined : text === "none" ? null : text === "yes" ? true : text === "no" ? false
-    : number && text.includes(",") ? text.split(",").map(Number) : number ? Number(text) : text);
+    : number && text.includes(",") ? text.split(",").map((one) => (one.trim() === "none" ? null : Number(one))) : number ? Number(text) : text);
   const change = (event) => set(read(event.target.value.trim()));
   const options = one.type === "boolean" ? ["yes", "no"] : one.choices;
-  const shown = { true: "yes", false: "no", null: "none" }[one.default] || one.default;
+  const shown = [one.default].flat().map((value) => ({ true: "yes", false: "no", null: "none" })[value] || value).join(", ");
   return html`<div><dt><label for=${`set-${one.name}`}>${one.name}</label></dt><dd>
     ${options.length ? html`<select id=${`set-${one.name}`} onChange=${change}><option value="">${shown} (default)</option>
         ${[...options, ...(one.optional ? ["none"] : [])].map((o) => html`<option key=${o} value=${o}>${o}</option>`)}</select>`

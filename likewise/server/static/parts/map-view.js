@@ -36,6 +36,7 @@ export class MapView {
     this.fit();
     this.redraw();
     this.settle();
+    data.whole.then(() => this.closed || this.move(this.view), () => {}); // whoever selects is told
   }
 
   // -- drawing ------------------------------------------------------------------

@@ -23,7 +23,7 @@ export function CollectionMap({ acts, at, moved, known, children }) {
   const { about, data } = useMap();
   const job = useSignal(mapJob);
   const drawing = ["queued", "running"].includes(job?.state);
-  useEffect(() => known(data), [data]);
+  useEffect(() => { (data ? data.whole : Promise.resolve()).then(() => known(data), complain); }, [data]);
   if (about && !about.current && !drawing && ["failed", "cancelled", "paused"].includes(job?.state)) {
     return html`<p class="map-wait">${job.message} <button onClick=${() => draw()}>Draw the map</button></p>
       ${data ? html`<${Map_} key=${about.items} ...${{ data, acts, at, moved }} />` : children}`;
@@ -70,16 +70,16 @@ function Map_({ data, acts, at, moved }) {
   useEffect(() => {
     view.current = new MapView(host.current, data, at, {
       click: (i, more) => (more ? toggle(data.ids[i]) : latest.current.acts.open({ item: data.ids[i] })),
-      drawn: (line, more) => choose(data.inside(line), more),
+      drawn: (line, more) => choose(() => data.inside(line), more),
       settled: (where, box) => { setInView(data.within(box)); latest.current.moved(where); },
     });
     return () => view.current.close();
   }, []);
   useEffect(() => { view.current.lasso = lasso; }, [lasso]);
   useEffect(() => { view.current.redraw(); }, [chosen]);
-  const choose = (found, more) => {
-    selected.value = new Set([...(more ? selected.value : []), ...found.map((i) => data.ids[i])]);
-  };
+  const choose = (found, more) => data.whole.then(() => {
+    selected.value = new Set([...(more ? selected.value : []), ...Array.from(found(), (i) => data.ids[i])]);
+  }, complain);
   const say = (text, run, label) => html`<button onClick=${run} aria-label=${label} title=${label}>${text}</button>`;
   return html`<div class="map">
     <div class="map-tools" role="toolbar" aria-label="Map">
@@ -87,7 +87,7 @@ function Map_({ data, acts, at, moved }) {
       <button onClick=${() => view.current.whole()}>Whole map</button>
       <button aria-pressed=${lasso ? "true" : "false"} onClick=${() => setLasso(!lasso)}
         title="Draw around photos to select them (or hold shift and drag)">◌ Lasso</button>
-      <button onClick=${() => choose(inView, false)} disabled=${!inView.length}>Select all in view</button>
+      <button onClick=${() => choose(() => data.within(view.current.box()), false)} disabled=${!inView.length}>Select all in view</button>
       <span class="soft" role="status">${count(inView.length)} of ${plural(data.count, "photo")} in view</span>
     </div>
     <div ref=${host} class=${`map-host ${lasso ? "lasso" : ""}`} tabindex="0" role="group"
@@ -102,7 +102,7 @@ function Map_({ data, acts, at, moved }) {
 function InView({ data, inView, acts }) {
   const [shown, setShown] = useState(LISTED);
   const [items, setItems] = useState([]);
-  const wanted = inView.slice(0, Math.min(shown, 1000)).map((i) => data.ids[i]);
+  const wanted = Array.from(inView.slice(0, Math.min(shown, 1000)), (i) => data.ids[i]);
   useEffect(() => {
     if (!wanted.length) { setItems([]); return undefined; }
     const list = (page) => { rememberThumbnails(page.items); setItems(page.items); };
