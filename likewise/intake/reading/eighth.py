@@ -19,6 +19,8 @@ LOOK = 11
 """Bits of a look into the table of several codes: it stays in the nearest cache."""
 BEYOND = 512
 """More bytes than one block can take: no need to ask for the end at each code."""
+OTHER = (0xC2, 0xC3, *range(0xC5, 0xDA))
+"""Markers of other kinds of JPEG, and those that have no place before the codes."""
 Word = np.uint64
 
 
@@ -85,13 +87,7 @@ def _segments(data: bytes) -> tuple[bytes, bytes, dict[int, int], Any, int, int]
             steps = [_steps(codes.get(16 + n, bytes(16))) for n in (0, 1)]
             single, many = (np.stack([step[n] for step in steps]) for n in (0, 1))
             return frame, body, units, (first, single, many), restart, at
-        if (
-            mark != 255
-            or 0xC5 <= kind <= 0xD9
-            or kind in (0xC2, 0xC3)
-            or size < 2
-            or at > len(data)
-        ):
+        if mark != 255 or kind in OTHER or at > len(data):
             raise ValueError
 
 
@@ -146,9 +142,7 @@ def _read(
         end += 1
         at += 2 if data[at] == 255 and at + 1 < len(data) and data[at + 1] == 0 else 1
     codes[end : end + BEYOND] = 0
-    wide, high = size[0]
-    before = np.zeros(len(which), np.int32)
-    left = restart
+    (wide, high), left, before = size[0], restart, np.zeros(len(which), np.int32)
     # The next bits, how many of them are in the word, and the byte behind them.
     word, held, place = Word(0), Word(0), Word(0)
     for row in range(high):
