@@ -51,14 +51,15 @@ def extract(pictures: Sequence[Any], most: int = MOST) -> Descriptors:
 def descriptors(name: str, report: Report) -> Descriptors:
     """SIFT of ``tmbud``, ``flickr8k`` or ``corel5k``, from the cache where it is there."""
     found: list[Descriptors] = []
+    most = first_of(name, report)
 
     def extracted() -> Descriptors:
         if not found:
             report.say(f"extracting local features of {name} ...")
-            found.append(extract(LOADERS[name]().pictures))
+            found.append(extract(LOADERS[name]().pictures[:most]))
         return found[0]
 
-    stem = f"{name}-sift-{MOST}-1"
+    stem = f"{name}-sift-{MOST}-1" + (f"-{most}" if most else "")
     starts = keep(f"{stem}.s", lambda: extracted().starts)
     return Descriptors(keep(f"{stem}.x", lambda: extracted().data, mapped=True), starts)
 
@@ -89,6 +90,12 @@ def assigned(name: str, size: int, report: Report) -> Assigned:
     return Assigned(keep(f"{name}-words-{told}", assign), found.starts)
 
 
+def first_of(name: str, report: Report) -> int | None:
+    """How many pictures of a set take part; all where nothing is said."""
+    some = report.settings.get("some")
+    return None if not some else int(some[0] if name == "tmbud" else some[1])
+
+
 def distractors(report: Report) -> tuple[str, ...]:
     """The sets that are in the way, and that the vocabulary is learned from."""
     return tuple(report.settings.get("distractors") or DISTRACTORS)
@@ -96,7 +103,9 @@ def distractors(report: Report) -> tuple[str, ...]:
 
 def named(report: Report) -> str:
     """What a kept file's name says of them, where they are not the usual ones."""
-    return "" if distractors(report) == DISTRACTORS else "-" + "-".join(distractors(report))
+    some = [str(n) for n in report.settings.get("some") or ()]
+    usual = distractors(report) == DISTRACTORS and not some
+    return "" if usual else "-" + "-".join([*distractors(report), *some])
 
 
 def vocabulary(size: int, report: Report) -> Vocabulary:

@@ -58,6 +58,8 @@ OTHERS = 1_000
 """Queries of the other experiments."""
 
 USUAL = ReferenceSettings()
+Made = dict[str, tuple[Floats, dict[str, Any]]]
+"""Surrogates by method, and what was chosen."""
 
 
 def plain_of(dim: int) -> Plain:
@@ -76,7 +78,7 @@ def fresh(vectors: Floats, labels: Ints, count: int, seed: int) -> tuple[PaperSe
     return data, items, rows
 
 
-def learned_here(taught: Taught, seed: int) -> dict[str, tuple[Floats, dict[str, Any]]]:
+def learned_here(taught: Taught, seed: int) -> Made:
     """Surrogates by what a collection learns from the same labels, and what it chose."""
     data, plain = taught.data, plain_of(taught.data.items.shape[1])
     queries = np.asarray(data.queries, np.float64)
@@ -110,7 +112,7 @@ def rows(
             draws = 1 if labels == "literal" or report.quick else report.settings.get("draws")
             for draw in range(draws or DRAWS):
                 taught = Taught.by(labels, data, own, n, seed=report.seed + draw, pool=pool)
-                made: dict[str, tuple[Floats, dict[str, Any]]] = {}
+                made: Made = {}
                 weights = taught.weights(SIGMA)
                 made["paper"] = taught.surrogates(weights), {}
                 made["clip"] = taught.surrogates(weights, clip=True), {}
@@ -145,7 +147,7 @@ def strengths(report: Report, data: PaperSet, own: Ints, n: int, pool: int) -> N
                 )  # fmt: skip
 
 
-def recalls(report: Report, data: PaperSet, taught: Taught) -> None:
+def recalls(report: Report, data: PaperSet, taught: Taught, made: Made) -> None:
     """Table 2's form."""
     weights = taught.weights(SIGMA)
     vectors = {
@@ -154,7 +156,7 @@ def recalls(report: Report, data: PaperSet, taught: Taught) -> None:
         "paper": taught.surrogates(weights),
         "clip": taught.surrogates(weights, clip=True),
         "extension": taught.extension()[0],
-        **{name: found for name, (found, _) in learned_here(taught, report.seed).items()},
+        **{name: found for name, (found, _) in made.items()},
     }
     table2(report, data, vectors, *((30, (2, 4)) if report.quick else (1_000, (5, 10, 15, 20))))
 
@@ -203,9 +205,8 @@ def _only(data: PaperSet, rows: Ints) -> PaperSet:
     return PaperSet(data.items, data.item_labels, data.queries[rows], data.query_labels[rows])
 
 
-def examples(report: Report, data: PaperSet, taught: Taught, pictures: Any) -> None:
+def examples(report: Report, data: PaperSet, taught: Taught, made: Made, pictures: Any) -> None:
     """Fig. 9: the first results before and after, of the first queries that Euclid errs with."""
-    made = learned_here(taught, report.seed)
     vectors = {
         "Euclid": data.queries,
         "paper": taught.surrogates(taught.weights(SIGMA), clip=True),
@@ -267,12 +268,15 @@ def main(report: Report) -> None:
     if "strengths" in parts:
         strengths(report, data, own, counts[-1], pool)
     taught = Taught.by("pool500", data, own, counts[-1], seed=seed, pool=pool)
-    if "table2" in parts:
-        recalls(report, data, taught)
     if "fig4" in parts:
         impact(report, data, pictures)
+    if not {"table2", "fig9"} & set(parts):
+        return
+    made = learned_here(taught, seed)
     if "fig9" in parts:
-        examples(report, data, taught, pictures)
+        examples(report, data, taught, made, pictures)
+    if "table2" in parts:
+        recalls(report, data, taught, made)
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from experiments.building_words import DISTRACTORS, MOST, assigned, distractors, strips, toy
+from experiments.building_words import (
+    DISTRACTORS,
+    MOST,
+    assigned,
+    distractors,
+    first_of,
+    strips,
+    toy,
+)
 from experiments.mining import mine
 from experiments.report import Report, run
 from experiments.rivals.own_words import AbsencesToo, OwnWordsLearner
@@ -103,7 +111,7 @@ def data(words: int, report: Report, places: int = MOST) -> Any:
 
     sets = ("tmbud", *distractors(report))
     parts = [assigned(name, words, report).counts(words, places) for name in sets]
-    buildings = load_tmbud().labels
+    buildings = load_tmbud().labels[: first_of("tmbud", report)]
     counts = sparse.csr_array(sparse.vstack(parts, format="csr"))
     others = np.full(counts.shape[0] - len(buildings), -1)
     return Set(counts, np.r_[buildings, others])
@@ -334,6 +342,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--words", type=int, nargs="+", help="sizes of the vocabulary")
     parser.add_argument("--no-strips", action="store_true", help="leave out the bursty variant")
     parser.add_argument("--splits", type=int, help="how many splits (default: 10)")
+    parser.add_argument("--some", type=int, nargs=2, help="first so many of TMBuD, of the others")
     parser.add_argument("--distractors", nargs="+", choices=DISTRACTORS, help="some of the sets")
 
 

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.building_words import DISTRACTORS, LOADERS, distractors
+from experiments.building_words import DISTRACTORS, LOADERS, distractors, first_of
 from experiments.qin_buildings import (
     LEVELS,
     Matrix,
@@ -51,7 +51,7 @@ from likewise.spaces import Words
 from likewise.types import Preferences
 
 SPLITS, QUERIES, MARKED, DEEP = 10, (20, 60, 200), 20, 100
-CHECKED, ASKED, PLACES = (20, 50, 100), 150, 400
+CHECKED, ASKED, PLACES = (20, 50, 100), 60, 400
 USUAL = WordTableSettings()
 Ints = NDArray[np.int64]
 
@@ -207,7 +207,8 @@ def places(report: Report) -> Callable[[int], Any]:
         drawn = swatches(124, size=96, seed=report.seed).render_all(jobs=1)
         every: list[Any] = [drawn]
     else:
-        every = [LOADERS[name]().pictures for name in ("tmbud", *distractors(report))]
+        sets = ("tmbud", *distractors(report))
+        every = [LOADERS[name]().pictures[: first_of(name, report)] for name in sets]
     starts = np.cumsum([0, *(len(part) for part in every)])
 
     def features(row: int) -> Any:
@@ -222,6 +223,7 @@ def places(report: Report) -> Callable[[int], Any]:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--words", type=int, help="size of the vocabulary (default: 20,000)")
     parser.add_argument("--splits", type=int, help=f"how many splits (default: {SPLITS})")
+    parser.add_argument("--some", type=int, nargs=2, help="first so many of TMBuD, of the others")
     parser.add_argument("--distractors", nargs="+", choices=DISTRACTORS, help="some of the sets")
     parser.add_argument("--geometry", action="store_true", help="the order by places that agree")
 

@@ -9,7 +9,7 @@ words first
     the first board has the first 20 results of the word
 words first and prior
     and log p0 = b z in the target filter, z the word's score of each picture, centred and of
-    variance one; b is chosen among five by other searches
+    variance one; b is chosen among three by other searches
 
 ``rounds`` is the mean round that shows the target (16 where none of 15 did); persons are those of
 ``experiments.drags``, none of whom judges by one of the filter's own views.
@@ -34,8 +34,8 @@ from likewise.session import ArrayHoldings, MemoryRounds, Settings, TargetSessio
 from likewise.session.holdings import rows_of
 from likewise.types import FloatArray, IdArray
 
-SHOWN, MOST, SEARCHES, CHOOSING = 20, 15, 300, 100
-STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+SHOWN, MOST, SEARCHES, CHOOSING = 20, 15, 300, 60
+STRENGTHS = (0.5, 1.0, 2.0)
 PERSONS = ("mixture", "class and colour", "noisy")
 
 
@@ -110,7 +110,7 @@ def main(report: Report) -> None:
         words = [word for word in corel.keywords[rows[target]] if word in known]
         if words:
             asked.append((target, str(rng.choice(words))))
-    for name in PERSONS:
+    for name in report.settings.get("persons") or PERSONS:
 
         def found(some: slice, words: bool, strength: float, name: str = name) -> IdArray:
             out = []
@@ -141,6 +141,7 @@ def main(report: Report) -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--searches", type=int, help=f"targets (default: {SEARCHES})")
+    parser.add_argument("--persons", nargs="+", choices=PERSONS, help="some of them")
 
 
 if __name__ == "__main__":

@@ -122,6 +122,16 @@ def test_every_experiment_and_benchmark_is_named_in_the_docs(folder):
             assert f"{folder}.{file.stem}" in ALL, f"no page names {folder}.{file.stem}"
 
 
+@pytest.mark.parametrize("page", ["kuang", "top-precision", "visual-words", "target-search"])
+def test_a_papers_page_ends_with_what_is_in_reach_by_what(page):
+    text = TEXT[ROOT / "docs" / f"{page}.md"].rstrip()
+    table = text.rpartition("\n\n")[2].splitlines()
+    assert table[0] == "| in the paper | here | in reach by |"
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in table[2:]]
+    assert len(cells) >= 4
+    assert all(len(row) == 3 and all(row) for row in cells)
+
+
 def test_readme_has_exactly_two_setup_commands():
     readme = TEXT[ROOT / "README.md"]
     commands = re.findall(r"^    (scripts/\w+)", readme, re.M)

@@ -166,7 +166,7 @@ def search(
         str, typer.Option(help="look, or objects: find the same object, not the same look.")
     ] = LOOK,
     check: Annotated[
-        int, typer.Option(help="Check the geometry of so many first results (line objects).")
+        int, typer.Option(help="Put so many first results in order by geometry (line objects).")
     ] = 0,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG or JPEG).")] = None,
     where: common.Where = None,

@@ -31,6 +31,8 @@ AXES, AT_ONCE = 48, 32
 """Of the collection, in which all groups are looked at first; groups compared exactly at once."""
 FEWEST, MANY, RECENT = 5, 50, 200
 """Groups that have something in common; that cover most wishes; newest that are learned from."""
+FEW = 2_000
+"""Members up to which all groups are compared exactly."""
 SAME = 0.9999
 """Cosine from which on two pictures count as one."""
 Answer = tuple[float, bool]
@@ -196,8 +198,11 @@ class TaughtGroups:
 
         Groups are gone through by an upper bound, until no other can be among them.
         """
-        slots = np.arange(len(self._names))
-        outline, starts = self._outline(z[None])[0], self._starts[: len(slots)]
+        slots, starts = np.arange(len(self._names)), self._starts[: len(self._names)]
+        if self._used <= FEW:
+            near = np.maximum.reduceat(self._members[: self._used] @ z, starts).astype(np.float64)
+            return slots, self._total(z, slots, near), near
+        outline = self._outline(z[None])[0]
         near = np.maximum.reduceat(self._outlines[: self._used] @ outline, starts)
         bound = self._total(z, slots, near)
         bound[(near > SAME) & ~self._dead[slots]] = np.inf  # as good as a member, perhaps

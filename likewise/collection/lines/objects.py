@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,13 +75,13 @@ class Objects(Line):
             self._store.settings.set("same_object", True)
 
     def plain(self) -> WordTable | None:
-        """Binary idf over the words; None where no picture has words yet."""
+        """By words in both and the roots of their counts; None where no picture has words yet."""
         space = visual_words.space_of(self._store)
         if space is None:
             return None
         from likewise.learners.word_table import WordTable  # heavy: most searches ask for the look
 
-        return WordTable.binary_idf(space)
+        return WordTable.by_counts(space)
 
     def check(self, query: Query) -> None:
         """Refuse words and vectors, and a collection that has no visual words."""
@@ -178,7 +177,7 @@ class Objects(Line):
             )
         there = np.array(list(content), np.int64)[sound].tolist()
         agree = {item: inliers(asked, unpack(row)) for item, row in zip(there, rows)}
-        found = [replace(r, inliers=agree.get(r.item)) for r in results]
+        found = [r._replace(inliers=agree.get(r.item)) for r in results]
         return [*sorted(found[:count], key=lambda r: -_said(r.inliers)), *found[count:]]
 
     # -- indexing ------------------------------------------------------------------
@@ -211,9 +210,10 @@ class Objects(Line):
             )  # fmt: skip
         return published.number
 
-    def _live(self, items: IdArray | None = None) -> dict[int, int]:
-        known = set(self._store.segments.contents(visual_words.NAME).tolist())
-        return {i: c for i, c in self._store.items.contents().items() if c in known}
+    def _live(self, items: IdArray | None = None) -> tuple[IdArray, IdArray]:
+        ids, contents = self._store.items.described()
+        known = np.isin(contents, self._store.segments.contents(visual_words.NAME))
+        return ids[known], contents[known]
 
     def _rows(self, contents: IdArray, plain: WordTable) -> sparse.csr_array:
         counts = visual_words.counts_of(self._store, contents, plain.space.words)
