@@ -4,8 +4,10 @@ Codes are clustered and of uneven length, compared by inner product, top 50.  Qu
 ones and such as learning gives; a filter lets all, 10 %, 1 % or 0.1 % of the items through, as a
 predicate over a column where the engine keeps one.  `recall` is over the exact answer.  The rows
 with a `peer` alternate our call with the same question to the same engine called directly:
-`ratio` is ours over it, `more_ms` how much longer ours takes.  PostgreSQL is started for the run;
-the address of a running Milvus is in LIKEWISE_MILVUS.
+`ratio` is ours over it, `more_ms` how much longer ours takes.  The last row of a server is of four
+threads that search while it is killed: the slowest answer (all are exact, from the local codes,
+then), and errors.  PostgreSQL is started for the run; the address of a running Milvus is in
+LIKEWISE_MILVUS, and its group of processes in LIKEWISE_MILVUS_GROUP where it may be killed.
 
     python -m benchmarks.engines [--quick] [--items N] [--engines NAME,...] [--json FILE]
 """
@@ -13,10 +15,13 @@ the address of a running Milvus is in LIKEWISE_MILVUS.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import itertools
 import os
+import signal
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -40,6 +45,8 @@ MOST = 1_000_000
 """The column that is filtered by is even between 0 and this."""
 ENDS: list[Callable[[], None]] = []
 """What ends the servers and connections of an engine, in reverse order."""
+KILLS: dict[str, Callable[[], None]] = {}
+"""What kills the server of an engine."""
 Ask = Callable[[NDArray[np.float32], float], NDArray[np.int64]]
 
 
@@ -78,8 +85,11 @@ def main(report: Report) -> None:
                       "k": K, "seconds": seconds, **built})  # fmt: skip
             if peer is not None:
                 beside(report, name, ask, peer, queries["plain"])
+            if name in KILLS:
+                killed(report, name, ask, queries["plain"])
             while ENDS:
-                ENDS.pop()()
+                with contextlib.suppress(Exception):  # of a server that was killed
+                    ENDS.pop()()
 
 
 def rows(
@@ -117,6 +127,38 @@ def beside(report: Report, name: str, ask: Ask, peer: Ask, vectors: NDArray[np.f
             ratio=ours_p50 / theirs_p50,
             more_ms=ours_p50 - theirs_p50,
         )
+
+
+def killed(report: Report, name: str, ask: Ask, vectors: NDArray[np.float32]) -> None:
+    """Four threads ask while the server is killed."""
+    times: list[tuple[float, float]] = []
+    errors: list[Exception] = []
+    over = threading.Event()
+
+    def search(turn: int) -> None:
+        while not over.is_set():
+            turn, begun = turn + 1, time.perf_counter()
+            try:
+                ask(vectors[turn % len(vectors)], 1.0)
+            except Exception as error:
+                errors.append(error)
+            times.append((begun, time.perf_counter()))
+
+    threads = [threading.Thread(target=search, args=(25 * n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(1.0)
+    at = time.perf_counter()
+    KILLS[name]()
+    time.sleep(5.0)
+    over.set()
+    for thread in threads:
+        thread.join()
+    after = [end - begun for begun, end in times if end > at]
+    report.row(
+        method=f"{name} killed", answers=len(after), errors=len(errors),
+        slowest_s=max(after), p50_ms=percentiles_ms(after)[0],
+    )  # fmt: skip
 
 
 def _allowed(column: NDArray[np.int64], share: float) -> Allowed | None:
@@ -168,7 +210,9 @@ def _postgres(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask
         codes, address=address, table="codes", facts=_facts(column), seed=seed
     )
     db = index.server._connect()
+    index.keep(codes)
     ENDS.extend([server.cleanup, index.server.close, db.close])
+    KILLS["postgres"] = partial(_kill_tree, server.get_pid())
     if index.structure == "ivfflat":
         db.execute(f"SET ivfflat.probes = {index.probes}")
 
@@ -185,6 +229,15 @@ def _postgres(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask
     }  # fmt: skip
 
 
+def _kill_tree(pid: int) -> None:
+    import psutil
+
+    main = psutil.Process(pid)
+    for process in (main, *main.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
 def _milvus(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask | None, Any]:
     milvus = importlib.import_module("likewise.index.milvus")
     index = milvus.MilvusIndex.build(
@@ -192,7 +245,11 @@ def _milvus(codes: Any, column: Any, folder: str, seed: int) -> tuple[Ask, Ask |
         facts=_facts(column), seed=seed,
     )  # fmt: skip
     db = index.server._connect()
+    index.keep(codes)
     ENDS.extend([index.server.close, db.close])
+    group = os.environ.get("LIKEWISE_MILVUS_GROUP")
+    if group:
+        KILLS["milvus"] = partial(os.killpg, int(group), signal.SIGKILL)
 
     def directly(vector: NDArray[np.float32], share: float) -> NDArray[np.int64]:
         (hits,) = db.search(

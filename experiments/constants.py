@@ -5,9 +5,9 @@ and on sets that did not.
 
 ``part``: ``marks`` (MAP of what is left after ten marks; three hundred queries of each set),
 ``groups`` (MAP of fresh queries after 50 taught ones, with the local part) and ``offers`` (50
-taught ones: fit, recall, and right ones of 20 that a taken chip adds).  A row per constant, value and
-set; ``constant`` is ``(as served)`` in the first of each set.  Queries of Corel5k are pictures of
-its training part, so that no figure of the other tables is looked at here.
+taught ones: fit, recall, and right ones of 20 that a taken chip adds).  A row per constant, value
+and set; ``constant`` is ``(as served)`` in the first of each set.  Queries of Corel5k are pictures
+of its training part, so that no figure of the other tables is looked at here.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def of_groups(task: Task) -> Found:
         for lesson in lessons:
             learner = BilinearLearner(task.plain, extension="groups+local", **changed)
             learner.fit(task.items, lesson.preferences, marks=lesson.marks(len(task.items)))
-            vectors = learner.similarity_.surrogates(task.queries)  # type: ignore[union-attr]
+            vectors = learner.similarity_.surrogates(task.queries)
             found.append(carry_over.measured(task, vectors))
         return {k: float(np.mean([np.nanmean(own[k]) for own in found])) for k in found[0]}
 
@@ -138,7 +138,9 @@ def of_offers(task: Task) -> Found:
     yield "(as served)", None, measured(usual)
     for name, values in OFFERS.items():
         for value in values:
-            changed = {name: value, **({"member": both - value} if name == "group" else {})}
+            changed: Any = {name: value}
+            if name == "group":
+                changed["member"] = both - value
             yield name, value, measured(replace(usual, **changed))
     for name, values in CHIPS.items():
         served = getattr(offered, name)

@@ -47,10 +47,10 @@ import numpy as np
 from experiments.kept import keep
 from experiments.photo_features import photo_features
 from experiments.report import Report, run
+from experiments.session_controls import Shuffled, at_random
 from likewise.evaluation.users import SimulatedUser, share_found
 from likewise.learners.metric import balanced_scale
 from likewise.session import ArrayHoldings, Settings, simulate
-from likewise.session.controls import Shuffled, at_random
 from likewise.session.target_filter import RULE
 from likewise.types import FloatArray, IdArray
 

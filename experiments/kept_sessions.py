@@ -18,13 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.report import Report, run
+from experiments.session_controls import Shuffled
 from likewise.datasets import swatches
 from likewise.evaluation import randomisation_test
 from likewise.evaluation.users import SimulatedUser, share_found
 from likewise.features import feature_set
 from likewise.learners.metric import balanced_scale
 from likewise.session import ArrayHoldings, MemoryRounds, Settings, kept_metrics, simulate
-from likewise.session.controls import Shuffled
 from likewise.session.kept import Kept, inherited
 from likewise.session.simulate import User
 from likewise.types import FloatArray, IdArray

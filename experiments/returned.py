@@ -2,11 +2,11 @@
 
 A person with a collection of photographs (all 4,999 of Corel5k, as the product keeps and searches
 them) has searched by 10, 20, 50, 100 pictures and marked the first ten results of each.  Then a
-wish comes back: a fresh picture of a kind that was taught is the query, one that was neither searched
-nor marked.  The person looks at the chips and takes the first that fits; without one nothing
-changes.  By words: a keyword is typed, the first ten results are marked, and later it is typed
-again (Corel5k's keywords with at least 40 pictures; half of all keywords chose how words are read
-and are left out).
+wish comes back: a fresh picture of a kind that was taught is the query, one that was neither
+searched nor marked.  The person looks at the chips and takes the first that fits; without one
+nothing changes.  By words: a keyword is typed, the first ten results are marked, and later it is
+typed again (Corel5k's keywords with at least 40 pictures; half of all keywords chose how words are
+read and are left out).
 
     python -m experiments.returned --json results/returned.json
 
@@ -57,7 +57,9 @@ class Person:
         for picture in self.order[len(self.marked) : count]:
             query = self.collection.query(file(picture))
             top = found(self.collection, query)[:MARKS]
-            mark(self.collection, query, top, [bool(self.kind[i] == self.kind[picture]) for i in top])
+            mark(
+                self.collection, query, top, [bool(self.kind[i] == self.kind[picture]) for i in top]
+            )
             self.marked[picture] = set(top)
 
     def come_back(self, most: int) -> Rows:
@@ -72,6 +74,7 @@ class Person:
         return out
 
     def search(self, picture: int) -> dict[str, float]:
+        """A fresh query, and the first chip that fits."""
         right = self.kind == self.kind[picture]
         query = self.collection.query(file(picture))
         answer = self.collection.ask(query, k=1)

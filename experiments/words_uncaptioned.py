@@ -103,6 +103,10 @@ class Task(NamedTuple):
     chooses: bool = False
     """Whether the even words chose the settings and are left out."""
 
+    def reports(self, word: str) -> bool:
+        """Whether a word is in the table."""
+        return not self.chooses or bool(sum(map(ord, word)) % 2)
+
 
 # -- the queries ---------------------------------------------------------------------
 
@@ -310,7 +314,8 @@ def of_reader(collection: Collection, task: Task, *, colours: bool) -> Method:
 
 
 def tell(report: Report, task: Task, queries: str, method: str, rank: Method, **how: int) -> None:
-    ranked = {word: Ranked(rank(word), m) for word, m in zip(task.words, task.meant)}
+    asked = [(word, m) for word, m in zip(task.words, task.meant) if task.reports(word)]
+    ranked = {word: Ranked(rank(word), m) for word, m in asked}
     _rows(report, task, queries, method, ranked, how)
 
 
@@ -318,7 +323,7 @@ def _rows(
     report: Report, task: Task, queries: str, method: str, ranked: dict[str, Ranked],
     how: dict[str, int],
 ) -> None:  # fmt: skip
-    asked = [w for w in ranked if not task.chooses or sum(map(ord, w)) % 2]
+    asked = [w for w in ranked if task.reports(w)]
     told = {"captions": 0, "clicks": 0, **how}
     bare = not told["captions"] and not told["clicks"]
     kinds = ["all", *KINDS, "object"] if queries == "words" and bare else ["all"]
@@ -398,7 +403,7 @@ def clicked(
             right = [at for at in start[word][:LOOKED_AT].tolist() if meant[at]][:clicks]
             left = meant.copy()
             left[right] = False
-            if right and left.any():
+            if right and left.any() and task.reports(word):
                 query, files = collection.query(text=word), [f"{at:06d}.jpg" for at in right]
                 if method == "marked":
                     collection.mark(query, files)
@@ -438,7 +443,7 @@ def growing(report: Report, task: Task, place: Path) -> None:
                 for word, meant in zip(task.words, task.meant):
                     whole = np.zeros(len(keep), bool)
                     whole[: len(meant)] = meant
-                    if (whole & keep).any():
+                    if (whole & keep).any() and task.reports(word):
                         found = rank(word)
                         ranked[word] = Ranked(found[keep[found]], whole & keep)
                 _rows(report, task, "words", method, ranked, {"captions": count, **passed})

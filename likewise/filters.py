@@ -47,6 +47,7 @@ class Filter:
     states: tuple[str, ...] = ()
 
 
+NO_FILTER = Filter()
 Condition = tuple[str, str, Any]
 """A column of :data:`FACTS`, one of ``>= <= < in has lacks``, and a value."""
 

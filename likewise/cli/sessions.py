@@ -217,56 +217,35 @@ def simulate(
     ] = None,
     block: Annotated[str, typer.Option(help="The block that the simulated person judges by.")] = "",
     rounds: Annotated[int, typer.Option(help="Most rounds.")] = 10,
-    controls: Annotated[
-        bool, typer.Option("--controls", help="Also without learning, at random, and so on.")
-    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
 ) -> Said:
     """Let a simulated person search this collection; print the share found by each round.
 
-    Example: likewise session simulate --block colour --mistakes 0.3 --controls
+    Example: likewise session simulate --block colour --mistakes 0.3
     """
     from likewise.evaluation.users import SimulatedUser, share_found
-    from likewise.session import Settings, simulate_with_controls
+    from likewise.session import Settings
     from likewise.session import simulate as run
 
-    settings = Settings(shown=shown)
     with progress_bar("Searching", "searches") as tell:
         holdings = collection.targets.holdings()
-        view, ideal = _judged_by(holdings, block)
-        person = SimulatedUser(view, mistakes=mistakes, jitter=jitter, moves=moves)
-        if controls:
-            found = simulate_with_controls(
-                holdings, person, settings=settings, ideal=ideal, sessions=sessions, most=rounds,
-                progress=lambda name, done, total: tell(done, total), seed=seed,
-            )  # fmt: skip
-        else:
-            found = {
-                "default": run(
-                    holdings, person, settings=settings, sessions=sessions, most=rounds,
-                    progress=tell, seed=seed,
-                )
-            }  # fmt: skip
-    rows = [
-        (method, by, *share_found(one.rounds, by))
-        for method, one in found.items()
-        for by in range(1, rounds + 1)
-    ]
-    names = ("method", "round", "found", "low", "high")
-    cells = [[name, by, f"{f:.2f}", f"{lo:.2f} - {hi:.2f}"] for name, by, f, lo, hi in rows]
-    value = [dict(zip(names, row)) for row in rows]
-    return Said(value, table(["method", "round", "found", "95 %"], cells))
+        person = SimulatedUser(
+            _judged_by(holdings, block), mistakes=mistakes, jitter=jitter, moves=moves
+        )
+        found = run(
+            holdings, person, settings=Settings(shown=shown), sessions=sessions, most=rounds,
+            progress=tell, seed=seed,
+        )  # fmt: skip
+    rows = [(by, *share_found(found.rounds, by)) for by in range(1, rounds + 1)]
+    cells = [[by, f"{f:.2f}", f"{lo:.2f} - {hi:.2f}"] for by, f, lo, hi in rows]
+    value = [dict(zip(("round", "found", "low", "high"), row)) for row in rows]
+    return Said(value, table(["round", "found", "95 %"], cells))
 
 
-def _judged_by(holdings: Any, block: str) -> tuple[Any, Any]:
-    """What the simulated person sees, and the metric that sees the same."""
-    import numpy as np
-
-    blocks, vectors = holdings.blocks, holdings.vectors
-    if not block:
-        return vectors, np.ones(vectors.shape[1])
+def _judged_by(holdings: Any, block: str) -> Any:
+    """What the simulated person sees."""
+    blocks = {"": slice(None), **holdings.blocks}
     if block not in blocks:
-        raise BadInput(f"This collection has no block {block!r}; it has {', '.join(blocks)}.")
-    ideal = np.zeros(vectors.shape[1])
-    ideal[blocks[block]] = 1.0
-    return vectors[:, blocks[block]], ideal
+        known = ", ".join(holdings.blocks)
+        raise BadInput(f"This collection has no block {block!r}; it has {known}.")
+    return holdings.vectors[:, blocks[block]]

@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from likewise.filters import Filter
+from likewise.filters import NO_FILTER, Filter
 from likewise.types import LOOK, BadInput, FloatArray, IdArray, QueryRef, check_k
 
 Crop = tuple[float, float, float, float]
@@ -159,7 +159,7 @@ class Options:
     """
 
     k: int = 20
-    filter: Filter = field(default_factory=Filter)
+    filter: Filter = NO_FILTER
     model: int | str | None = None
     marks: bool = True
     use: tuple[str, ...] = ()
@@ -186,8 +186,7 @@ class Options:
         return cls(**given)
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """One item found.
 
     Parameters
@@ -303,4 +302,4 @@ class Answer(Sequence[Result]):
 
     def as_json(self) -> dict[str, Any]:
         """The whole answer as JSON values."""
-        return asdict(self)
+        return {**asdict(self), "results": [result._asdict() for result in self.results]}

@@ -20,7 +20,7 @@ from likewise.collection.lines.reading import CLICK, marked
 from likewise.collection.options import Answer, Offer, Options, Query, Result
 from likewise.collection.text import Read, full_text, read
 from likewise.collection.whole import duplicates
-from likewise.filters import Allowed, Among, Filter
+from likewise.filters import NO_FILTER, Allowed, Among, Filter
 from likewise.store import Store, as_file
 from likewise.types import LOOK, BadInput, Hits, Similarity, Surrogate
 
@@ -127,21 +127,25 @@ class Search:
         self._store, self._lines = store, lines
         self._models, self._teaching = models, teaching
 
-    @contextlib.contextmanager
-    def one_state(self, line: str) -> Iterator[None]:
+    def one_state(self, line: str) -> contextlib.AbstractContextManager[None]:
         """Let all that is read in the block be of one state, which the line's view is of.
 
         A view is made outside of it: where a file of an old state has gone, the next is read.
         """
         found = self._lines.get(line)
-        for _ in range(TRIES if found else 0):
-            assert found is not None
+        if found is None or found.is_pinned:
+            return contextlib.nullcontext()
+        return self._of_one_state(found)
+
+    @contextlib.contextmanager
+    def _of_one_state(self, found: Line) -> Iterator[None]:
+        for _ in range(TRIES):
             with self._store.snapshot(), found.pinned() as is_at_hand:
                 if is_at_hand:
                     yield
                     return
             found.refresh()
-        yield  # no such line, or the writer is always ahead
+        yield  # the writer is always ahead
 
     def understand(self, query: Query, options: Options) -> Understood:
         """The surrogate of a query: its pictures, what was taught, its marks, its text."""
@@ -296,7 +300,7 @@ class Search:
 
     def _among(self, wanted: Filter) -> Among | None:
         items = self._store.items
-        if wanted == Filter():
+        if wanted == NO_FILTER:
             return None
         return Allowed(wanted, items.matching, items.conditions, items.restated)
 
@@ -421,7 +425,8 @@ def _rows(query: Query, view: View) -> list[tuple[Any, float]]:
 
 def _pictures(rows: Sequence[tuple[Any, float]], similarity: Similarity) -> Surrogate:
     """The sum of the examples' surrogates times their weights."""
-    first, *more = (similarity.surrogate(row) * weight for row, weight in rows)
+    made = ((similarity.surrogate(row), weight) for row, weight in rows)
+    first, *more = (one if weight == 1 else one * weight for one, weight in made)
     return sum(more, first)
 
 
@@ -474,5 +479,5 @@ def _is_silent(surrogate: Surrogate) -> bool:
 def _without(hits: Hits, out: Sequence[int]) -> Hits:
     if not out:
         return hits
-    keep = np.array([item not in out for item in hits.ids.tolist()], bool)
+    keep = np.logical_and.reduce([hits.ids != item for item in out])
     return Hits(hits.ids[keep], hits.scores[keep])

@@ -7,7 +7,6 @@ count on clean arguments, and what it must give back is said in one place
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -233,11 +232,12 @@ class BaseIndex(ABC):
         best = self._best_of_some if asked.silent else self._best
         places, found = best(asked, k, rows)
         ids, scores = self._ids[places], found.astype(np.float64)
-        if not (scores[:, 1:] < scores[:, :-1]).all():  # ties, or not in order
-            order = np.lexsort((ids, -scores))
-            ids = np.take_along_axis(ids, order, axis=1)
-            scores = np.take_along_axis(scores, order, axis=1)
-        scores += offsets[:, None]
+        falling = scores[:, 1:] < scores[:, :-1]
+        if np.count_nonzero(falling) < falling.size:  # ties, or not in order
+            order = np.arange(len(ids))[:, None], np.lexsort((ids, -scores))
+            ids, scores = ids[order], scores[order]
+        if offsets is not None:
+            scores += offsets[:, None]
         return [Hits(i, s) for i, s in zip(ids, scores)]
 
     def _best_of_some(
@@ -251,20 +251,23 @@ class BaseIndex(ABC):
             places[heard], scores[heard] = self._best(asked.take(heard), k, rows)
         return places, scores
 
-    def _asked(self, surrogates: Sequence[Surrogate]) -> tuple[Asked, NDArray[np.float64]]:
-        """Surrogates as arrays, or one sentence about what is wrong with them."""
+    def _asked(self, surrogates: Sequence[Surrogate]) -> tuple[Asked, NDArray[np.float64] | None]:
+        """Surrogates as arrays, and their offsets; or one sentence about what is wrong."""
         vectors = []
         side = np.zeros((len(surrogates), len(self.side_names)))
-        offsets = np.empty(len(surrogates))
         for at, one in enumerate(surrogates):
             self._check_kind(one)
             vectors.append(self._vector(one.vector))
-            offsets[at] = one.offset
             if one.side:
                 side[at] = self._coefficients(one.side)
         matrix = vectors[0][None, :] if len(vectors) == 1 else np.array(vectors)
         plain = all(one.plain for one in surrogates)
-        return Asked(matrix, side, *_looked_over(matrix, side, offsets), plain), offsets
+        offsets = None
+        if any(one.offset for one in surrogates):
+            offsets = np.array([one.offset for one in surrogates], dtype=np.float64)
+            if not np.isfinite(offsets).all():
+                raise not_finite()
+        return Asked(matrix, side, *_looked_over(matrix, side), plain), offsets
 
     def _check_kind(self, one: Any) -> None:
         """Refuse what is no surrogate, or one of another space."""
@@ -339,16 +342,14 @@ class BaseIndex(ABC):
         return first
 
 
-def _looked_over(
-    vectors: FloatArray, side: NDArray[np.float64], offsets: NDArray[np.float64]
-) -> tuple[bool, int]:
+def _looked_over(vectors: FloatArray, side: NDArray[np.float64]) -> tuple[bool, int]:
     """Whether float32 holds the vectors well, and how many rows are zero; all must be finite."""
     if len(vectors) == 1:  # a dozen calls of numpy's would cost as much as a small search
-        peak = max(float(vectors.max()), -float(vectors.min()))
-        if 1e-15 < peak < 1e15 and math.isfinite(offsets[0]):
+        square = float(vectors[0] @ vectors[0])
+        if 1e-30 * vectors.size < square < 1e30:
             return True, 0
     peaks = np.abs(vectors).max(axis=1)
-    if not (np.isfinite(peaks).all() and np.isfinite(offsets).all()):
+    if not np.isfinite(peaks).all():
         raise not_finite()
     loud = peaks > 0
     fits = bool(((peaks[loud] > 1e-15) & (peaks[loud] < 1e15)).all())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import mmap
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from likewise.later import sparse
 from likewise.types import BadInput, FloatArray, IdArray, as_matrix, as_vector
 
-BLOCK_BYTES = 64 << 20
+BLOCK_BYTES = 8 << 20
 """Working memory that a search may take at a time, about."""
 
 
@@ -52,9 +53,7 @@ def _dense_codes(codes: Any) -> FloatArray:
         a = as_matrix(a, name="codes")
     if a.shape[1] == 0:
         raise BadInput("The codes have no columns; encode the items before indexing them.")
-    step = max(1, BLOCK_BYTES // (8 * a.shape[1]))
-    for start in range(0, len(a), step):
-        block = a[start : start + step]
+    for start, block in in_blocks(a):
         finite = np.isfinite(block)
         if not finite.all():
             row = start + int(np.flatnonzero(~finite.all(axis=1))[0])
@@ -62,6 +61,22 @@ def _dense_codes(codes: Any) -> FloatArray:
                 f"The codes hold NaN or infinity (first in row {row}); leave those rows out."
             )
     return a
+
+
+def in_blocks(rows: Any) -> Iterator[tuple[int, Any]]:
+    """Rows in blocks, each with its first place; what only mirrors a file is let go between."""
+    step = max(1, BLOCK_BYTES // (8 * rows.shape[1]))
+    for start in range(0, len(rows), step):
+        yield start, rows[start : start + step]
+        let_go(rows)
+
+
+def let_go(rows: Any) -> None:
+    """Give back the memory of rows that a file holds; they are read again where they are needed."""
+    while isinstance(rows, np.ndarray):
+        rows = rows.base
+    if isinstance(rows, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        rows.madvise(mmap.MADV_DONTNEED)
 
 
 def _sparse_codes(codes: Any, takes_sparse: bool) -> sparse.csr_array:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.index._base import Asked, BaseIndex
-from likewise.index._checks import Contents, single_precision
+from likewise.index._checks import Contents, in_blocks, single_precision
 from likewise.index.flat import FlatIndex
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate
 
@@ -79,7 +79,7 @@ class SideLift(NamedTuple):
 
     def codes(self, codes: FloatArray, side: NDArray[np.float64]) -> NDArray[np.float32]:
         """Codes with the lifted side columns beside them, float32; not copied where none are."""
-        peak = max(abs(float(codes.max(initial=0))), abs(float(codes.min(initial=0))))
+        peak = max((float(np.abs(part).max()) for _, part in in_blocks(codes)), default=0.0)
         if peak > _LARGEST:
             raise BadInput(
                 f"The codes hold numbers up to {peak:.3g}, too large for single precision; "
@@ -399,9 +399,15 @@ class ProbedIndex(BaseIndex):
 
 
 def scan(codes: NDArray[np.float32], vectors: FloatArray, k: int) -> Found:
-    """Exact rows and scores by the flat index, in one pass over the codes."""
+    """Exact rows and scores by flat indexes, in one pass over the codes."""
     asked = Asked(vectors, np.zeros((len(vectors), 0)))
-    return FlatIndex.build(codes)._best(asked, k, None)
+    places, scores = np.zeros((len(vectors), 0), np.int64), np.zeros((len(vectors), 0))
+    for start, part in in_blocks(codes):
+        found = FlatIndex.build(part)._best(asked, min(k, len(part)), None)
+        places, scores = np.hstack([places, found[0] + start]), np.hstack([scores, found[1]])
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        places, scores = (np.take_along_axis(x, order, axis=1) for x in (places, scores))
+    return places, scores
 
 
 def ranks_of(order: IdArray, cells: IdArray) -> IdArray:

@@ -137,6 +137,12 @@ class Server(ABC):
         """The connection of this thread, inside :meth:`session`."""
         return self._here.db
 
+    @property
+    def left(self) -> float | None:
+        """Seconds that this thread still waits, inside :meth:`ask`; None: as long as it takes."""
+        until = getattr(self._here, "until", None)
+        return None if until is None else max(1e-3, until - time.monotonic())
+
     @contextlib.contextmanager
     def session(self, *, fresh: bool = False) -> Iterator[Any]:
         """A connection for this thread; ``fresh`` where those at hand may be dead."""
@@ -147,7 +153,7 @@ class Server(ABC):
         for dead in old:
             self._close(dead)
         try:
-            db = db or self._connect()
+            db = db or _within(self.left, self._connect, self._late)
             self._here.db = db
             yield db
         except BaseException as error:
@@ -164,30 +170,36 @@ class Server(ABC):
             self._here.db = None
 
     def ask(self, work: Callable[[], T], patience: float = PATIENCE) -> T:
-        """Do a short piece of work; :class:`Gone` after at most ``patience`` seconds."""
+        """Do a short piece of work; :class:`Gone` after at most ``patience`` seconds.
+
+        No driver may wait longer than :attr:`left` in it.
+        """
         if self.away:
             raise Gone(self._reason)
-
-        def twice() -> T:
-            try:
-                with self.session():
-                    return work()
-            except Gone as gone:
-                if not gone.lost:
-                    raise
-            with self.session(fresh=True):
-                return work()
-
+        self._here.until = until = time.monotonic() + patience
         try:
-            found = _within(patience, twice, f"{self.address.shown} did not answer in time.")
+            for fresh in (False, True):
+                try:
+                    with self.session(fresh=fresh):
+                        found = work()
+                    break
+                except Gone as gone:
+                    if fresh or not gone.lost or time.monotonic() >= until:
+                        raise
         except Gone as gone:
             if gone.lost:
                 pause = min(LONGEST_PAUSE, 2.0**self._failed)
                 self._failed, self._reason = self._failed + 1, str(gone)
                 self._until = time.monotonic() + pause
             raise
+        finally:
+            self._here.until = None
         self._failed = 0
         return found
+
+    @property
+    def _late(self) -> str:
+        return f"{self.address.shown} did not answer in time."
 
     def close(self) -> None:
         """End the connections that nobody uses."""
@@ -197,8 +209,10 @@ class Server(ABC):
             self._close(db)
 
 
-def _within(seconds: float, work: Callable[[], T], late: str) -> T:
+def _within(seconds: float | None, work: Callable[[], T], late: str) -> T:
     """What a piece of work gives; a thread that is late is left to itself."""
+    if seconds is None:
+        return work()
     done, found = threading.Event(), list[Any]()
 
     def run() -> None:

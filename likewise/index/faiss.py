@@ -15,7 +15,7 @@ import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.index._checks import exact_dots
+from likewise.index._checks import exact_dots, in_blocks, let_go
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.index._probed import Found, Goal, ProbedIndex, ranks_of, scan
 from likewise.types import BadInput, DataProblem, IdArray
@@ -255,7 +255,19 @@ def _engine(
         engine.cp.niter = 10
         engine.cp.min_points_per_centroid = 1
         engine.cp.max_points_per_centroid = 64
-        engine.train(codes)
-    if n:
-        engine.add(codes)
+        some = min(n, engine.nlist * engine.cp.max_points_per_centroid)
+        sample = codes[np.sort(np.random.default_rng(seed).choice(n, some, replace=False))]
+        let_go(codes)
+        engine.train(sample)
+        del sample
+        homes = [engine.quantizer.assign(part, 1)[:, 0] for _, part in in_blocks(codes)]
+        sizes = np.bincount(np.concatenate(homes), minlength=engine.nlist)
+        for cell, size in enumerate(sizes.tolist()):  # else lists grow by doubling
+            engine.invlists.resize(cell, size)
+            engine.invlists.resize(cell, 0)
+        for (_, part), home in zip(in_blocks(codes), homes):
+            engine.add_core(len(part), faiss.swig_ptr(part), None, faiss.swig_ptr(home))
+        return engine
+    for _, part in in_blocks(codes):
+        engine.add(part)
     return engine

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.index._base import Asked, BaseIndex
-from likewise.index._checks import BLOCK_BYTES, Contents, exact_dots, single_precision
+from likewise.index._checks import BLOCK_BYTES, Contents, exact_dots, in_blocks, single_precision
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.later import sparse
 from likewise.types import Codes, FloatArray, IdArray
@@ -197,9 +197,5 @@ def _longest(codes: Codes) -> float:
     """Length of the longest code: what bounds the rounding of a score."""
     if sparse.issparse(codes) or not len(codes):
         return 0.0
-    step = max(1, BLOCK_BYTES // (8 * codes.shape[1]))
-    squares = [
-        np.square(codes[start : start + step].astype(np.float64)).sum(axis=1).max()
-        for start in range(0, len(codes), step)
-    ]
+    squares = (np.square(part.astype(np.float64)).sum(axis=1).max() for _, part in in_blocks(codes))
     return float(np.sqrt(max(squares)))

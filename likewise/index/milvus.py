@@ -8,6 +8,7 @@ serves only once all of it was counted.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import time
@@ -25,12 +26,14 @@ from likewise.index.remote import NOTHING, SMALL, Here, RemoteIndex, Where
 from likewise.types import BadInput, FloatArray, IdArray, MissingExtra
 
 try:
+    from grpc import RpcError
     from pymilvus import DataType, MilvusClient, MilvusException
 except ImportError:
     raise MissingExtra(
         "Milvus needs one more package; run: pip install 'likewise[milvus]'"
     ) from None
 
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # what fails is told in one sentence
 OLDEST = (2, 3)
 _MOST = 16_384
 """Hits that the server gives at most."""
@@ -60,6 +63,8 @@ class MilvusServer(Server):
             return
 
     def _said(self, error: BaseException) -> Gone | None:
+        if isinstance(error, RpcError):
+            return Gone(self._late, lost=True)
         if not isinstance(error, MilvusException):
             return None
         where, text = self.address.shown, str(error.message).strip().splitlines()[0][:200]
@@ -69,7 +74,8 @@ class MilvusServer(Server):
             return Gone(f"{where} has no room left ({text}); make some, then index again.")
         if error.code == 100 or "not found" in text:
             return Gone(f"A collection is gone from {where}; run: likewise verify --engine.")
-        words = ("connect", "deadline", "not loaded", "not ready", "unavailable", "recover")
+        words = ("connect", "deadline", "timeout", "not loaded", "not ready", "unavailable",
+                 "recover")  # fmt: skip
         lost = error.code in (1, 2, 3) or any(word in text.lower() for word in words)
         return Gone(f"{where} cannot be reached or refused ({text}).", lost=lost)
 
@@ -93,10 +99,11 @@ class MilvusServer(Server):
 
     def mark(self, table: str) -> dict[str, Any] | None:
         """What the description of a collection says."""
-        if not self.db.has_collection(table):
+        if not self.db.has_collection(table, timeout=self.left):
             return None
         try:
-            said = json.loads(self.db.describe_collection(table).get("description") or "")
+            told = self.db.describe_collection(table, timeout=self.left)
+            said = json.loads(told.get("description") or "")
         except ValueError:
             return {}
         return said if isinstance(said, dict) else {}
@@ -206,7 +213,7 @@ class MilvusIndex(RemoteIndex):
         (hits,) = self.server.db.search(
             self.table, data=[vector], anns_field="code", limit=k,
             filter=where.said if where else "", consistency_level="Bounded",
-            search_params={"metric_type": "IP", "params": params},
+            search_params={"metric_type": "IP", "params": params}, timeout=self.server.left,
         )  # fmt: skip
         ids = np.array([hit["id"] for hit in hits], np.int64)
         return ids, np.array([hit["distance"] for hit in hits], np.float64)
@@ -245,16 +252,18 @@ class MilvusIndex(RemoteIndex):
 
     def _counted(self, said: str, level: str) -> int:
         rows = self.server.db.query(
-            self.table, filter=said, output_fields=["count(*)"], consistency_level=level
-        )
+            self.table, filter=said, output_fields=["count(*)"], consistency_level=level,
+            timeout=self.server.left,
+        )  # fmt: skip
         return int(rows[0]["count(*)"])
 
     def _smallest(self, k: int, where: Where) -> IdArray:
         if where.left > _MOST:
             self._look_here("so many items cannot be listed")
         rows = self.server.db.query(
-            self.table, filter=where.said, output_fields=["id"], limit=_MOST
-        )
+            self.table, filter=where.said, output_fields=["id"], limit=_MOST,
+            timeout=self.server.left,
+        )  # fmt: skip
         return np.sort(np.array([row["id"] for row in rows], np.int64))[:k]
 
     # -- keeping it right -----------------------------------------------------------

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,35 @@ class _IdsDumper(Dumper):
         return head.tobytes() + rows.tobytes()
 
 
+class _Line(psycopg.Connection[Any]):
+    """A connection that waits no longer than its server is waited for."""
+
+    server: Server | None = None
+
+    def wait(self, gen: Any, *given: Any, **how: Any) -> Any:
+        left = None if self.server is None else self.server.left
+        return super().wait(gen if left is None else _timed(gen, left), *given, **how)
+
+
+def _timed(steps: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
+    """The same steps, until it is too late."""
+    until, ready = time.monotonic() + seconds, None
+    while True:
+        try:
+            ready = yield steps.send(ready)
+        except StopIteration as over:
+            return over.value
+        if time.monotonic() > until:
+            raise errors.QueryCanceled
+
+
 class PostgresServer(Server):
     """A database."""
 
     def _connect(self) -> Any:
-        db: Any = psycopg.connect(self.address.server, autocommit=True, connect_timeout=2)
+        db: Any = _Line.connect(self.address.server, autocommit=True, connect_timeout=2)
         try:
+            db.server = self
             for name, value in (
                 ("jit", "off"), ("plan_cache_mode", "force_custom_plan"),
                 ("statement_timeout", "60s"), ("lock_timeout", "10s"),
@@ -86,7 +110,7 @@ class PostgresServer(Server):
         if isinstance(error, errors.UndefinedTable):
             return Gone(f"A table is gone from {where}; run: likewise verify --engine.")
         if isinstance(error, errors.QueryCanceled):
-            return Gone(f"{where} did not answer in time.", lost=True)
+            return Gone(self._late, lost=True)
         if isinstance(error, psycopg.OperationalError):
             if "password" in text or "authentication" in text:
                 cure = "put the right one into PGPASSWORD or ~/.pgpass"

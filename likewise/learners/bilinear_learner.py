@@ -35,7 +35,10 @@ FORMS = ("groups+local", "groups", "groups+tastes")
 ENOUGH = 50
 """Taught queries from which on forms are tried, and queries led."""
 
-FOLDS = 5
+FOLDS, CROSSED = 5, 10
+"""Parts that groups are held out in, and groups from which on theta sees them held out."""
+
+Half = tuple[FloatArray, FloatArray, teachings.Triples]
 
 CLEARLY = 2.0
 """Standard errors of a paired difference that count as clearly worse."""
@@ -125,8 +128,9 @@ class BilinearLearner(BaseEstimator):
         for number in range(FOLDS):
             held = rows[fold == number]
             rest = said.only(np.setdiff1d(np.arange(len(said)), held))
+            parts = self._half(rest)
             for form in FORMS:
-                vectors = self._model(rest, form).surrogates(said.queries[held])
+                vectors = self._model(rest, form, parts).surrogates(said.queries[held])
                 wrong[form][fold == number] = teachings.wrongly_ordered(
                     said, held, vectors, others=self.others, weight=self.weight, seed=self.seed
                 )
@@ -134,8 +138,8 @@ class BilinearLearner(BaseEstimator):
         best = min(FORMS, key=lambda form: float(wrong[form].mean()))
         return next(form for form in FORMS if not _clearly_worse(wrong[form], wrong[best]))
 
-    def _model(self, said: teachings.Taught, form: str) -> Bilinear:
-        half, theta, found = self._half(said)
+    def _model(self, said: teachings.Taught, form: str, learned: Half | None = None) -> Bilinear:
+        half, theta, found = learned or self._half(said)
         parts: dict[str, Any] = {"half": half}
         if form != "groups":
             parts["members"], parts["sizes"] = said.members()
@@ -154,13 +158,33 @@ class BilinearLearner(BaseEstimator):
         tastes[:, weighed] = moved
         return Bilinear(self._plain, said.queries, tastes=tastes, **parts)
 
-    def _half(self, said: teachings.Taught) -> tuple[FloatArray, FloatArray, teachings.Triples]:
+    def _half(self, said: teachings.Taught) -> Half:
         """R theta^1/2 W^1/2, theta, and what it was learned from.
 
-        R is the root of the plain weights; blocks without weight stay out.
-
-        Half of theta stands on either side of W, so that the similarity stays symmetric.
+        R is the root of the plain weights.  Half of theta stands on either side of W, so that the
+        similarity stays symmetric.  From `CROSSED` groups on, theta sees every group through a W
+        that was learned without it: through its own, blocks in which W can fit much would seem
+        to tell more than they do.
         """
+        root, half, rows = np.sqrt(self._plain.w0), self._within(said), said.groups
+        seen = [half]
+        if len(rows) >= CROSSED:
+            every = np.arange(len(said))
+            folds = [np.setdiff1d(every, rows[at::FOLDS]) for at in range(FOLDS)]
+            seen = [self._within(said.only(rest)) for rest in folds]
+        names = [name for name, weight in self._plain.weights.items() if weight > 0]
+        blocks = [self._plain.space.slices[name] for name in names]
+        how: Any = {"others": self.others, "weight": self.weight, "seed": self.seed}
+        found = teachings.triples(said, root, [h @ h.T for h in seen], blocks, **how)
+        theta = block_weights(found.ahead, found.share, penalty=self.evidence / len(rows))
+        self._fitted = theta.objective, theta.residual, "gradient norm"
+        spread = np.zeros(len(root))
+        for block, weight in zip(blocks, theta.weights):
+            spread[block] = weight
+        return (root * np.sqrt(spread))[:, None] * half, theta.weights, found
+
+    def _within(self, said: teachings.Taught) -> FloatArray:
+        """W^1/2 of these groups; blocks without weight stay out."""
         root = np.sqrt(self._plain.w0)
         used = root > 0
         members, sizes = said.members()
@@ -172,26 +196,11 @@ class BilinearLearner(BaseEstimator):
             target += (1 - share) * np.eye(len(known))
         z = (members * root)[:, used]
         group = np.repeat(np.arange(len(sizes)), sizes)
-        within = within_groups(z, group, target=target, ridge=self.ridge, exponent=self.exponent)
         half = np.zeros((len(root), int(used.sum())))
-        half[used] = within.half
-        names = [name for name, weight in self._plain.weights.items() if weight > 0]
-        blocks = [self._plain.space.slices[name] for name in names]
-        found = teachings.triples(
-            said,
-            root,
-            half @ half.T,
-            blocks,
-            others=self.others,
-            weight=self.weight,
-            seed=self.seed,
-        )
-        theta = block_weights(found.ahead, found.share, penalty=self.evidence / len(said.groups))
-        self._fitted = theta.objective, theta.residual, "gradient norm"
-        spread = np.zeros(len(root))
-        for block, weight in zip(blocks, theta.weights):
-            spread[block] = weight
-        return (root * np.sqrt(spread))[:, None] * half, theta.weights, found
+        half[used] = within_groups(
+            z, group, target=target, ridge=self.ridge, exponent=self.exponent
+        ).half
+        return half
 
     # -- telling -----------------------------------------------------------------
 

@@ -1,9 +1,10 @@
 """Which earlier teaching fits a new query: groups of marked pictures, and how near it stands.
 
 A group is a taught query: its members (the query picture and what was marked right) and what was
-marked wrong.  In the coordinates ``sqrt(w0) o x``, in which plain similarity is a dot product, a
-group leads to ``v = 2 mean(members) - 1.7 sum(wrong) / (4 + their number)``.  A new query z is
-likely to want the same where two things hold together:
+marked wrong.  In coordinates in which what all groups have in common is a dot product (plain
+similarity, as long as there are few), a group leads to
+``v = 2 mean(members) - 1.7 sum(wrong) / (4 + their number)``.  A new query z is likely to want the
+same where two things hold together:
 
     likeness = group (z.v - mean) / sd  +  member (max z.m - mean) / sd
 
@@ -15,7 +16,7 @@ nearest member m stands out among all pictures for z.  Groups whose own marks co
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ NEGATIVES, PATIENCE = 1.7, 4.0
 """How strongly wrong pictures push, and how many it takes; as in marks."""
 AXES, AT_ONCE = 48, 32
 """Of the collection, in which all groups are looked at first; groups compared exactly at once."""
+FEWEST, MANY, RECENT = 5, 50, 200
+"""Groups that have something in common; that cover most wishes; newest that are learned from."""
+FEW = 2_000
+"""Members up to which all groups are compared exactly."""
 SAME = 0.9999
 """Cosine from which on two pictures count as one."""
 Answer = tuple[float, bool]
@@ -36,17 +41,19 @@ Answer = tuple[float, bool]
 
 @dataclass(frozen=True)
 class OfferSettings:
-    """When a group is offered; fitted on CIFAR-10 and Flickr8k, with Corel5k in sight.
+    """When a group is offered; docs/teach.md says where each number was chosen.
 
     ``group`` and ``member`` are the weights above.  The best group is offered from the likeness
-    ``least`` on, up to ``most`` others with ``slack`` less.  ``own`` is how much a mark of the
+    ``least`` on, up to ``most`` with ``slack`` less.  The more was taught, the likelier a wish is
+    among it: from `MANY` groups on ``known`` less is enough.  ``own`` is how much a mark of the
     group says about its threshold, ``stiff`` how slowly answers change it.
     """
 
     group: float = 0.37
     member: float = 0.5
-    least: float = 2.5
-    slack: float = 1.0
+    least: float = 2.55
+    known: float = 0.3
+    slack: float = 1.5
     most: int = 3
     own: float = 0.1
     stiff: float = 3.0
@@ -54,32 +61,58 @@ class OfferSettings:
 
 @dataclass(eq=False)
 class _Group:
-    slot: int
-    good: FloatArray
-    bad: FloatArray
+    members: FloatArray
+    wrong: FloatArray
     answers: tuple[Answer, ...] = ()
-    shift: float | None = field(default=None)
+    slot: int = 0
+    good: Any = None
+    """Members as they are compared, like ``bad``."""
+    bad: Any = None
+    shift: float | None = None
 
 
 class TaughtGroups:
     """Taught queries of one space, ready to be compared with a new one.
 
-    ``codes`` are picture vectors of the collection, or of a fair sample; ``w0`` the plain weights.
+    ``codes`` are picture vectors of the collection, or of a fair sample.  What the groups have in
+    common is learned anew whenever there are twice as many.
     """
 
-    def __init__(self, codes: Any, w0: Any, settings: OfferSettings | None = None) -> None:
-        self.settings = settings or OfferSettings()
-        self._root = np.sqrt(np.asarray(w0, np.float64)).astype(np.float32)
-        all_ = self._scaled(codes)
+    def __init__(self, codes: Any, plain: Plain, settings: OfferSettings | None = None) -> None:
+        self.settings, self._plain = settings or OfferSettings(), plain
+        self._codes = as_matrix(codes, dim=plain.space.dim, name="picture vectors")
+        self._groups: dict[str, _Group] = {}
+        self._learned = 0
+        self._compare_by(np.diag(np.sqrt(plain.w0)))
+
+    def _compare_by(self, half: FloatArray) -> None:
+        """All vectors in new coordinates."""
+        self._half = half.astype(np.float32)
+        all_ = self._scaled(self._codes)
         self._mean = all_.mean(axis=0)
         self._square = (all_.T @ all_ / len(all_)).astype(np.float32)
         self._axes = np.ascontiguousarray(np.linalg.eigh(self._square)[1][:, -AXES:])
-        self._groups: dict[str, _Group] = {}
         self._clear()
+        for name, group in self._groups.items():
+            self._place(name, group)
+
+    def _learn(self) -> None:
+        """Compare by what groups have in common, if there are twice as many as last time."""
+        if len(self._groups) < max(FEWEST, 2 * self._learned):
+            return
+        self._learned = len(self._groups)
+        rows, sides, count = [self._codes], [], len(self._codes)
+        for group in list(self._groups.values())[-RECENT:]:
+            rows += [group.members, group.wrong]
+            ends = count + len(group.members), count + len(group.members) + len(group.wrong)
+            sides.append((np.arange(count, ends[0]), np.arange(*ends)))
+            count = ends[1]
+        found = in_common(self._plain, np.concatenate(rows), sides)
+        self._compare_by(getattr(found, "half", self._half))
 
     def _clear(self) -> None:
         """No rows: a group that changes gets a new slot, and its old one is dead."""
-        dim = len(self._root)
+        dim = self._half.shape[1]
         self._names: list[str | None] = []
         self._leads = np.zeros((0, dim), np.float32)
         self._members = np.zeros((0, dim), np.float32)
@@ -100,9 +133,9 @@ class TaughtGroups:
         if old is not None:
             self._dead[old.slot], self._names[old.slot] = True, None
         if len(members):
-            good = self._scaled(members)
-            bad = self._scaled(wrong) if len(wrong) else good[:0]
-            self._groups[name] = group = _Group(0, good, bad, tuple(answers))
+            good = as_matrix(members, dim=self._plain.space.dim, name="picture vectors")
+            bad = as_matrix(wrong, name="picture vectors") if len(wrong) else good[:0]
+            self._groups[name] = group = _Group(good, bad, tuple(answers))
             self._place(name, group)
         if len(self._names) > 2 * len(self._groups) + 64:
             self._clear()
@@ -111,6 +144,8 @@ class TaughtGroups:
 
     def _place(self, name: str, group: _Group) -> None:
         """Rows of a group, behind all others."""
+        group.good, group.bad = self._scaled(group.members), self._scaled(group.wrong)
+        group.shift = None
         slot = group.slot = len(self._names)
         self._names.append(name)
         start, self._used = self._used, self._used + len(group.good)
@@ -127,6 +162,7 @@ class TaughtGroups:
 
     def likeness(self, row: Any) -> dict[str, float]:
         """How near a query stands to each group, by name; higher is nearer."""
+        self._learn()
         z, slots = self._scaled(row)[0], np.arange(len(self._names))
         if not len(slots):
             return {}
@@ -162,12 +198,15 @@ class TaughtGroups:
 
         Groups are gone through by an upper bound, until no other can be among them.
         """
-        slots = np.arange(len(self._names))
-        outline, starts = self._outline(z[None])[0], self._starts[: len(slots)]
+        slots, starts = np.arange(len(self._names)), self._starts[: len(self._names)]
+        if self._used <= FEW:
+            near = np.maximum.reduceat(self._members[: self._used] @ z, starts).astype(np.float64)
+            return slots, self._total(z, slots, near), near
+        outline = self._outline(z[None])[0]
         near = np.maximum.reduceat(self._outlines[: self._used] @ outline, starts)
         bound = self._total(z, slots, near)
         bound[(near > SAME) & ~self._dead[slots]] = np.inf  # as good as a member, perhaps
-        order, least = np.argsort(-bound), self.settings.least - self.settings.slack
+        order, least = np.argsort(-bound), self.least - self.settings.slack
         near, total = np.zeros(0), np.zeros(0)
         for start in range(0, len(order), AT_ONCE):
             enough = np.partition(total, -count)[-count] if len(total) >= count else least
@@ -178,30 +217,37 @@ class TaughtGroups:
             total = np.append(total, self._total(z, some, near[start:]))
         return order[: len(total)], total, near
 
+    @property
+    def least(self) -> float:
+        """The likeness from which on a group is offered."""
+        s = self.settings
+        return s.least - s.known * min(1.0, len(self._groups) / MANY)
+
     def offered(self, row: Any, without: Collection[str] = ()) -> list[tuple[str, float]]:
         """Groups that a query is to be offered, the likeliest first, each with its likeness.
 
         Where the query is a member of a group, or as good as one, the group comes before all
         others: nothing is nearer, however few pictures there are and whatever was refused.
         """
-        s, z = self.settings, self._scaled(row)[0]
         if not self._groups:
             return []
+        self._learn()
+        s, least, z = self.settings, self.least, self._scaled(row)[0]
         slots, likeness, near = self._likeliest(z, 4 * s.most + len(without))
         copies = (near > SAME) & np.isfinite(likeness)
-        likeness[copies] = np.maximum(likeness[copies], s.least)
+        likeness[copies] = np.maximum(likeness[copies], least)
         judged = []
         for at in np.lexsort((-likeness, ~copies))[: 4 * s.most + len(without)].tolist():
             name, value = self._names[slots[at]], float(likeness[at])
-            if name is None or name in without or value < s.least - s.slack:
+            if name is None or name in without or value < least - s.slack:
                 continue
             if not self._was_wrong(name, z):
                 own = value + (0.0 if copies[at] else self.shift(name))
                 judged.append((bool(copies[at]), own, name, value))
         judged.sort(key=lambda one: (-one[0], -one[1]))
-        if not any(own >= s.least for _, own, _, _ in judged):
+        if not any(own >= least for _, own, _, _ in judged):
             return []
-        return [(n, v) for _, own, n, v in judged[: s.most] if own >= s.least - s.slack]
+        return [(n, v) for _, own, n, v in judged[: s.most] if own >= least - s.slack]
 
     def _was_wrong(self, name: str, z: FloatArray) -> bool:
         """Whether the query itself was marked wrong there."""
@@ -239,8 +285,8 @@ class TaughtGroups:
         return said
 
     def _scaled(self, rows: Any) -> FloatArray:
-        """Rows in the coordinates of plain similarity, at unit length."""
-        z = as_matrix(rows, dim=len(self._root), name="picture vectors") * self._root
+        """Rows in the coordinates that groups are compared in, at unit length."""
+        z = as_matrix(rows, dim=len(self._half), name="picture vectors") @ self._half
         length = np.linalg.norm(z, axis=1, keepdims=True)
         return np.asarray(z / np.maximum(length, 1e-12), dtype=np.float32)
 

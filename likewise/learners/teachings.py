@@ -7,6 +7,7 @@ that a query whose marks are all relevant teaches too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -132,18 +133,19 @@ class Triples(NamedTuple):
 
 
 def triples(
-    marks: Taught, root: FloatArray, matrix: FloatArray, blocks: list[slice], *,
+    marks: Taught, root: FloatArray, matrices: Sequence[FloatArray], blocks: list[slice], *,
     others: int, weight: float, seed: int,
 ) -> Triples:  # fmt: skip
     """By how much, per block, a fellow is more similar to a member than a stranger is.
 
     All groups count alike, in a group all pairs of members, and for a pair the strangers by
-    their weights.  ``root`` brings vectors to the coordinates of ``matrix``.
+    their weights.  ``root`` brings vectors to the coordinates of the ``matrices``, of which
+    groups take one after the other.
     """
     rng = np.random.default_rng(seed)
     groups = marks.groups
     ahead, share, owner = [np.zeros((0, len(blocks)))], [np.zeros(0)], [np.zeros(0, np.int64)]
-    for row in groups.tolist():
+    for number, row in enumerate(groups.tolist()):
         items, grades = marks.judged(row)
         good = _some(items[grades > 0], MEMBERS - 1, rng)
         bad, each = marks.strangers(row, others, weight, rng)
@@ -151,7 +153,7 @@ def triples(
             continue
         kept = _some(np.arange(len(bad)), STRANGERS, rng)
         own = np.vstack([marks.queries[row][None], marks.items[good]]) * root
-        far, turned = marks.items[bad[kept]] * root, own @ matrix
+        far, turned = marks.items[bad[kept]] * root, own @ matrices[number % len(matrices)]
         fellow = np.stack([turned[:, b] @ own[:, b].T for b in blocks], axis=-1)
         other = np.stack([turned[:, b] @ far[:, b].T for b in blocks], axis=-1)
         a, p = np.nonzero(~np.eye(len(own), dtype=bool))

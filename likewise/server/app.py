@@ -78,6 +78,7 @@ def make_app(
     )
     app.state.served, app.state.access = served, access
     files = StaticFiles(STATIC)
+    app.add_route("/api/v1/search", search.search_at_once, ["POST"], include_in_schema=False)
     app.add_route("/static/{name:path}", files.send, include_in_schema=False)
     errors.install(app, files.nowhere)
     api = APIRouter(prefix="/api/v1")

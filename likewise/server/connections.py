@@ -14,9 +14,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-import h11
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 ACCEPTED_AT_ONCE = 16
 """Connections taken up in one go.  Far fewer than the room for strangers, so that a request which
@@ -25,11 +24,13 @@ WAITING = 1024
 """Connections that the system holds for us meanwhile."""
 
 
-class Connection(H11Protocol):
+class Connection(HttpToolsProtocol):
     """One connection with limits; tests make subclasses with narrower ones."""
 
     seconds = 10.0
     """In which a head must be complete; a body is looked at as often."""
+    longest_head = 1 << 16
+    """Bytes of a head that is not complete yet."""
     least_rate = 1024
     """Bytes per second of a request's body, on average over ``seconds``."""
     room = 64
@@ -41,6 +42,7 @@ class Connection(H11Protocol):
         super().__init__(*args, **settings)
         self.signed_in = self._heard = False
         self.since = self.loop.time()
+        self._coming = "head"
         self._owed, self._arrived = "", 0
         self._timer: asyncio.TimerHandle | None = None
         asked = self.app
@@ -62,7 +64,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a head, and make room where there are too many strangers now."""
         super().connection_made(transport)
-        self._watch()
+        self._wait_for("head")
         # The system gives the lowest free number, so the number says how many are in use.
         number = transport.get_extra_info("socket").fileno()
         scarce = number >= most_descriptors() - self.reserve
@@ -73,27 +75,32 @@ class Connection(H11Protocol):
         self._heard = True
         self._arrived += len(data)
         super().data_received(data)
-        self._watch()
+        if self._coming == self._owed == "head" and self._arrived > self.longest_head:
+            self.transport.abort()
+        self._wait_for(self._coming)
 
-    def on_response_complete(self) -> None:
-        """Go on with what came while the answer was made."""
-        super().on_response_complete()
-        self._watch()
+    def on_message_begin(self) -> None:
+        """See the first byte of a head."""
+        super().on_message_begin()
+        self._coming = "head"
+
+    def on_headers_complete(self) -> None:
+        """See the last byte of a head."""
+        self._coming = "body"
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """See the last byte of a request."""
+        self._coming = ""
+        super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
         super().connection_lost(exc)
         self._wait_for("")
 
-    def _watch(self) -> None:
-        """Wait for what the client owes: a head that it began, or the first one, or a body."""
-        theirs = self.conn.their_state
-        if theirs is h11.IDLE and (self.cycle is None or self.conn.trailing_data[0]):
-            self._wait_for("head")
-        else:
-            self._wait_for("body" if theirs is h11.SEND_BODY else "")
-
     def _wait_for(self, owed: str, again: bool = False) -> None:
+        """Wait for what the client owes: a head that it began, or the first one, or a body."""
         if owed == self._owed and not again:
             return
         if self._timer is not None:

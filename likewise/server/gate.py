@@ -12,7 +12,7 @@ from html import escape
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,13 +37,13 @@ CSP = (
     "base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
-    "Content-Security-Policy": CSP,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",  # with none, forms of our own pages come from Origin: null
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    b"content-security-policy": CSP.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"same-origin",  # with none, forms of our own pages come from Origin: null
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
 }
 SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -255,14 +255,14 @@ def _limited(receive: Receive, limit: int) -> Receive:
 
 
 def _with_headers(scope: Scope, send: Send) -> Send:
-    keep = "no-cache" if scope["path"].startswith("/static/") else "no-store"
+    keep = b"no-cache" if scope["path"].startswith("/static/") else b"no-store"
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers[name] = value
-            headers.setdefault("Cache-Control", keep)
+            own = [pair for pair in message["headers"] if pair[0] not in HEADERS]
+            if not any(name == b"cache-control" for name, _ in own):
+                own.append((b"cache-control", keep))
+            message = {**message, "headers": [*own, *HEADERS.items()]}
         await send(message)
 
     return sending

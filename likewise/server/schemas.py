@@ -118,7 +118,7 @@ class OptionsIn(QueryIn):
 
     k: Count = 20
     model: ModelName | None = Field(None, description="a number, plain, or the active one")
-    filter: FilterIn = FilterIn()
+    filter: FilterIn = Field(default_factory=FilterIn)
     marks: bool = Field(True, description="let marks on this very query shape the answer")
     use: Annotated[tuple[OfferName, ...], Field(max_length=10)] = Field(
         (), description="names of offers: taught queries whose marks are used too"

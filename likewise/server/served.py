@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Request
@@ -39,10 +40,12 @@ class Served:
         self.representatives = Representatives(collection)
         self.searches = Searches(collection)
         self.replay = Replay()
+        self.threads = ThreadPoolExecutor(32, "search")
 
     def close(self) -> None:
         """Bring background work to a good end."""
         self.hub.close()
+        self.threads.shutdown()
         self.runner.close()
         self.pictures.close()
         self.collection.pictures.close()

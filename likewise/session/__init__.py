@@ -1,6 +1,5 @@
 """Target search: rounds, drags to orderings, learned metric, next round."""
 
-from likewise.session.controls import simulate_with_controls
 from likewise.session.holdings import ArrayHoldings, Holdings, MemoryRounds, Rounds
 from likewise.session.kept import Kept, kept_metrics
 from likewise.session.session import TargetSession
@@ -19,5 +18,4 @@ __all__ = [
     "TargetSession",
     "kept_metrics",
     "simulate",
-    "simulate_with_controls",
 ]

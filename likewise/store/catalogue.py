@@ -15,7 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,21 @@ def id_list(ids: Iterable[Any]) -> str:
 
 AMONG = "IN (SELECT value FROM json_each(?))"
 """SQL for «one of the ids of :func:`id_list`»."""
+
+
+class Newest(NamedTuple):
+    """Numbers that tell whether anything is new: of changes that count, and of three logs."""
+
+    change: int
+    judgement: int
+    offered: int
+    activation: int
+
+
+_LOGS = ("judgements", "offered", "activations")
+_NEWEST = "SELECT number, {}, {}, {} FROM changes".format(
+    *(f"(SELECT COALESCE(MAX(id), 0) FROM {log})" for log in _LOGS)
+)
 
 
 class Catalogue:
@@ -144,13 +159,13 @@ class Catalogue:
 
     # -- reading and writing ---------------------------------------------------
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """A connection that sees one state; inside a transaction or another read, that one."""
         current = self._current()
-        if current is not None:
-            yield current
-            return
+        return self._begun() if current is None else contextlib.nullcontext(current)
+
+    @contextlib.contextmanager
+    def _begun(self) -> Iterator[sqlite3.Connection]:
         with plain_errors(self.folder):
             with self._pool_lock:
                 db = self._idle.pop() if self._idle else None
@@ -225,7 +240,11 @@ class Catalogue:
         The second number counts transactions of this process that were undone: they take the
         first one back, and what was read inside them must not be taken for what comes next.
         """
-        return self.number("SELECT number FROM changes"), self._undone
+        return self.newest().change, self._undone
+
+    def newest(self) -> Newest:
+        """The newest of what readers follow, in one statement."""
+        return self.once(Newest, lambda db: Newest._make(db.execute(_NEWEST).fetchone()))
 
     def touched(self, since: int, *, framed: bool = True) -> IdArray | None:
         """Items that changed after a number of :meth:`changes`; None where all may have.

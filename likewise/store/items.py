@@ -58,8 +58,7 @@ class Comparison:
         return self.unchanged + len(self.changed) + len(self.missing)
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """One picture of the collection, with the facts of its content."""
 
     id: int
@@ -267,7 +266,11 @@ class Items(filters.Columns):
         return found
 
     def contents(self, ids: Iterable[int] | None = None) -> dict[int, int]:
-        """Content of each present item that has vectors, in order: what joins items and rows."""
+        """Content of each present item that has vectors: what search joins items and rows by."""
+        return dict(zip(*(column.tolist() for column in self.described(ids))))
+
+    def described(self, ids: Iterable[int] | None = None) -> tuple[IdArray, IdArray]:
+        """The same as two arrays, in order of id."""
         where, given = ("", ()) if ids is None else (f"AND i.id {AMONG}", (id_list(ids),))
         sql = (
             "SELECT i.id, i.content FROM items AS i JOIN contents AS c ON c.id = i.content "
@@ -275,7 +278,8 @@ class Items(filters.Columns):
             f"AND c.segment IS NOT NULL {where} ORDER BY i.id"
         )
         with self._catalogue.reading() as db:
-            return dict(db.execute(sql, given))
+            rows = np.fromiter(db.execute(sql, given), dtype="i8,i8")
+        return rows["f0"].copy(), rows["f1"].copy()
 
     def page(self, wanted: Filter, limit: int | None = None, after: int = 0) -> list[Item]:
         """Items that a filter lets through, by id, those after an id: no more is read."""

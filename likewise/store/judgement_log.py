@@ -258,7 +258,7 @@ class JudgementLog:
 
     def newest(self) -> int:
         """Number of the newest record, an undo included; 0 where there is none."""
-        return self._catalogue.number("SELECT COALESCE(MAX(id), 0) FROM judgements")
+        return self._catalogue.newest().judgement
 
     def __iter__(self) -> Iterator[Judgement]:
         """Every judgement that counts, as :class:`likewise.types.Judgement`."""

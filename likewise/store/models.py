@@ -121,7 +121,7 @@ class Models:
     def active(self, slot: str = "default") -> Model | None:
         """The active model of a slot, None for plain similarity."""
         with self._catalogue.reading():
-            now = self._newest(slot)
+            now = self._newest(slot) if self._catalogue.newest().activation else None
             return None if now is None or now.model is None else self.get(now.model)
 
     def history(self, slot: str = "default") -> list[Activation]:

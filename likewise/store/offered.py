@@ -44,7 +44,7 @@ class Offered:
 
     def newest(self) -> int:
         """Number of the latest answer; 0 where there is none."""
-        return self._catalogue.number("SELECT COALESCE(MAX(id), 0) FROM offered")
+        return self._catalogue.newest().offered
 
     def answers(self, after: int = 0) -> list[Answered]:
         """Answers that came after one, in order."""

@@ -7,9 +7,12 @@ The catalogue keeps the bytes, which round trip; the text is for showing and for
 from __future__ import annotations
 
 import os
+import sys
 
 from likewise.filters import AnyPath
 from likewise.types import BadInput
+
+_SYSTEM = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 
 
 def as_key(path: AnyPath) -> bytes:
@@ -24,7 +27,7 @@ def as_key(path: AnyPath) -> bytes:
 
 def as_file(key: bytes) -> str:
     """The name to open a file by; bytes that are no UTF-8 survive as surrogates."""
-    return os.fsdecode(key)
+    return key.decode(*_SYSTEM)
 
 
 def printable(key: bytes) -> str:

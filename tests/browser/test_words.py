@@ -77,7 +77,7 @@ def test_the_first_words_on_photographs(page, tmp_path, capsys):
 
     It prints how many of the first 20 are right, and how many once three were crossed out.
     """
-    report = Report("words_asked", settings={"served_network": True})
+    report = Report("words_asked")
     task, named = words_asked.both(report)
     pictures = [*load_corel5k().pictures, *load_flickr8k().pictures]
 

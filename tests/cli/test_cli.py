@@ -237,9 +237,7 @@ def test_simulated_searches(run):
     assert rows[0]["found"] <= rows[-1]["found"] <= 1
     assert "no block" in run("session", "simulate", "--block", "smell", code=2).stderr
     few = ("--sessions", "3", "-n", "6", "--rounds", "2", "--moves", "4", "--jitter", "0.1")
-    rows = run("session", "simulate", *few, "--block", "colour", "--controls", "--json").data
-    methods = {row["method"] for row in rows}
-    assert methods >= {"default", "uniform weights", "shuffled orders", "random", "ideal metric"}
+    rows = run("session", "simulate", *few, "--block", "colour", "--json").data
     assert all(row["low"] <= row["found"] <= row["high"] for row in rows)
 
 

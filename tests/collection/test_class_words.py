@@ -133,6 +133,15 @@ def test_what_nothing_here_shows_is_said(shown):
     assert len(shown.search(text="violin", k=5)) == 5
 
 
+def test_a_word_with_no_class_near_it_says_so(shown):
+    answer = shown.search(text="red democracy", k=5)
+    assert answer.notes == (
+        "No class of the network is near democracy; what comes nearest may be far off.",
+    )
+    assert len(answer) == 5
+    assert not shown.search(text="red pizza").notes
+
+
 def test_without_the_networks_classes_colours_still_speak(tmp_path):
     with made(tmp_path / "pictures", ("colour",)) as collection:
         answer = collection.search(text="red", k=10)

@@ -91,6 +91,6 @@ def test_quick_run_of_what_serves() -> None:
         "rescan",
     }  # fmt: skip
     assert told["one query"]["recall"] > 0.9
-    assert told["near-duplicates"]["groups"] == 10
+    assert told["near-duplicates"]["groups"] >= 10
     assert told["forget"]["gone"] == 10
     assert told["rescan"]["opened"] == 0

@@ -96,17 +96,21 @@ def test_clicks_far_down_count_more_only_where_asked_for():
             counts(log, propensity=wrong)
 
 
-def looked_through(bias: float, rounds: int = 60, *, listed: bool = False, seed: int = 0):
+def looked_through(
+    bias: float, rounds: int = 60, *, listed: bool = False, mixed: float = 1.0, seed: int = 0
+):
     """A log of people who look at place r with chance r ** -bias and open what they find right.
 
-    Lists are mixed anew from time to time, so that a picture stands at different places.
+    Lists are mixed anew from time to time, so that a picture stands at different places; how right
+    each picture is for each query comes with the log.
     """
     rng = np.random.default_rng(seed)
-    log = []
+    log, every = [], {}
     for text in range(10):
         query, right = QueryRef("text", f"query {text}"), rng.uniform(0.1, 0.9, 20)
+        every |= {(query, f"p{i}"): chance for i, chance in enumerate(right)}
         for _ in range(rounds):
-            order = rng.permutation(20)
+            order = rng.permutation(20) if rng.random() < mixed else np.arange(20)
             opened = rng.random(20) < right[order] * np.arange(1, 21) ** -bias
             clicks = [(f"p{i}", at) for at, (i, o) in enumerate(zip(order, opened), 1) if o]
             log += [Judgement(query, (i,), "click", 1.0, 0.0, "", "", at) for i, at in clicks]
@@ -115,17 +119,32 @@ def looked_through(bias: float, rounds: int = 60, *, listed: bool = False, seed:
             else:
                 left = [(f"p{i}", at) for at, (i, o) in enumerate(zip(order, opened), 1) if not o]
                 log += [Judgement(query, (i,), "click", 0.0, 0.0, "", "", at) for i, at in left]
-    return log
+    return log, every
 
 
 @pytest.mark.parametrize(
     ("bias", "listed"), [(0.0, False), (0.5, False), (0.5, True), (1.0, True), (1.5, False)]
 )
 def test_the_propensity_of_simulated_people_is_found(bias, listed):
-    log = looked_through(bias, listed=listed)
+    log, _ = looked_through(bias, listed=listed)
     assert propensity_of(Judgements.of(log)) == pytest.approx(bias, abs=0.12)
     table = click_table(Judgements.of(log), {}, {}, propensity=None)
     assert table.report.propensity == propensity_of(Judgements.of(log))
+
+
+def test_counts_without_the_bias_are_nearer_to_what_is_right():
+    """Nine lists of ten stand in one order, so its first pictures are opened most."""
+    log, right = looked_through(1.0, mixed=0.1)
+    queries = {query: row for row, query in enumerate(dict.fromkeys(q for q, _ in right))}
+    rows = {f"p{i}": i for i in range(20)}
+    truth = np.array([right[query, item] for query in queries for item in rows]).reshape(-1, 20)
+    told = {}
+    for propensity in (0.0, None):
+        table = click_table(Judgements.of(log), rows, queries, propensity=propensity)
+        counts = np.zeros(truth.shape)
+        counts[table.query, table.item] = table.count
+        told[propensity] = np.mean([np.corrcoef(a, b)[0, 1] for a, b in zip(counts, truth)])
+    assert told[None] > told[0.0] + 0.2
 
 
 def test_a_log_that_does_not_tell_weighs_nothing():
@@ -136,7 +155,7 @@ def test_a_log_that_does_not_tell_weighs_nothing():
     marks = [Judgement(RED, ("a",), "label", 1.0, 0.0, "", "", place) for place in (1, 5)]
     for log in ([], clicks, fixed, marks):
         assert propensity_of(Judgements.of(log)) == pytest.approx(0.0, abs=1e-6)
-    few = looked_through(1.0, rounds=1)[:40]
+    few = looked_through(1.0, rounds=1)[0][:40]
     assert 0 <= propensity_of(Judgements.of(few)) < 1
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from experiments.references import combine, label_pairs
-from likewise.learners import Plain
+from likewise.learners import Plain, bilinear_learner
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.bilinear_learner import FORMS, BilinearLearner
 from likewise.learners.own_settings import BilinearSettings
@@ -177,18 +177,19 @@ def test_triples_are_those_of_the_definition():
     rng, plain, x, _, same, _ = world(5, 60)
     said = taught(x, x, mark(rng, same, np.arange(6), 8))
     root, blocks = np.sqrt(plain.w0), list(plain.space.slices.values())
-    half = rng.normal(size=(12, 12))
-    found = triples(said, root, half @ half.T, blocks, others=0, weight=0.3, seed=0)
+    halves = rng.normal(size=(2, 12, 12))
+    both = [half @ half.T for half in halves]
+    found = triples(said, root, both, blocks, others=0, weight=0.3, seed=0)
     theta = np.array([0.5, 1.0, 2.0])
     fast = found.share @ np.log1p(np.exp(-8 * found.ahead @ theta))
     losses = []
-    for row in said.groups:
+    for number, row in enumerate(said.groups):
         items, grades = said.judged(row)
         own = np.vstack([said.queries[row], x[items[grades > 0]]]) * root
         far = x[items[grades < 0]] * root
         pairs = []
         for a, p in [(a, p) for a in range(len(own)) for p in range(len(own)) if a != p]:
-            turned = own[a] @ half @ half.T
+            turned = own[a] @ both[number % 2]  # groups take matrices in turn
             for n in far:
                 gap = sum(t * turned[b] @ (own[p] - n)[b] for t, b in zip(theta, blocks))
                 pairs.append(np.log1p(np.exp(-8 * gap)))
@@ -271,6 +272,25 @@ def test_a_taste_that_is_the_same_everywhere_is_learned_from_few_marks(lesson):
     assert gains(lesson, learner.similarity_, rows[40:]).mean() > 0.05
     emphasis = learner.similarity_.emphasis(x[rows[50]])
     assert emphasis["a"] > 1 > emphasis["b"]
+
+
+def test_a_block_that_the_matrix_can_fit_gains_nothing_by_that(monkeypatch):
+    """Two numbers tell groups apart, and sixty are noise, in which W can fit what it saw."""
+    rng = np.random.default_rng(0)
+    kind = np.repeat(np.arange(60), 5)
+    parts = {"real": rng.normal(size=(60, 2))[kind], "noise": rng.normal(size=(300, 60))}
+    space = Blocks.identity({name: rows.shape[1] for name, rows in parts.items()})
+    x = space.transform({n: rows + 0.1 * rng.normal(size=rows.shape) for n, rows in parts.items()})
+    marks = sparse.lil_array((300, 300))
+    for query in range(0, 200, 5):
+        marks[query, np.arange(query + 1, query + 5)] = 1.0
+    weight = {}
+    for crossed in (10, 1000):
+        monkeypatch.setattr(bilinear_learner, "CROSSED", crossed)
+        learner = BilinearLearner(Plain(space), extension="groups")
+        learner.fit(x, NOTHING, marks=sparse.csr_array(marks))
+        weight[crossed] = learner.similarity_.emphasis(x[0])["noise"]
+    assert weight[10] < weight[1000]
 
 
 def test_a_hundred_marks_that_are_all_relevant_teach(lesson):

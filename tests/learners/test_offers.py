@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from likewise.learners import Plain
 from likewise.learners.offers import OfferSettings, TaughtGroups
+from likewise.spaces import Blocks
 
 DIM, KINDS, EACH = 24, 30, 15
+PLAIN = Plain(Blocks.identity({"x": DIM}))
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def kinds():
 def taught(kinds, count: int = 4, **settings) -> TaughtGroups:
     """Five members of each of the first kinds, three of others as wrong ones."""
     x, labels = kinds
-    groups = TaughtGroups(x, np.ones(DIM), OfferSettings(**settings))
+    groups = TaughtGroups(x, PLAIN, OfferSettings(**settings))
     for kind in range(count):
         wrong = x[labels == kind + 1][:3]
         groups.put(f"kind {kind}", x[labels == kind][:5], wrong)
@@ -105,7 +108,7 @@ def test_half_of_the_marks_wrong_makes_a_group_shy(kinds):
 
 def test_what_was_marked_itself_is_offered_or_never(kinds):
     few = kinds[0][:6]
-    groups = TaughtGroups(few, np.ones(DIM))
+    groups = TaughtGroups(few, PLAIN)
     groups.put("taught", few[:2], few[2:3])
     assert [name for name, _ in groups.offered(few[1])] == ["taught"]
     assert groups.offered(few[2]) == []
@@ -116,7 +119,8 @@ def test_what_was_marked_itself_is_offered_or_never(kinds):
 def test_what_is_offered_is_the_likeliest_of_few_and_many_groups(count):
     rng = np.random.default_rng(3)
     x = rng.normal(size=(4000, 80)) * np.linspace(2, 0.2, 80)
-    groups = TaughtGroups(x, np.ones(80), OfferSettings(least=2.5, own=0.0))
+    settings = OfferSettings(least=2.5, known=0.0, slack=1.0, own=0.0)
+    groups = TaughtGroups(x, Plain(Blocks.identity({"x": 80})), settings)
     for number in range(count):
         groups.put(str(number), x[10 * number : 10 * number + 1 + number % 9])
     counts = set()
@@ -128,3 +132,26 @@ def test_what_is_offered_is_the_likeliest_of_few_and_many_groups(count):
         counts.add(len(likely))
     assert 0 in counts
     assert max(counts) > 0
+
+
+def test_groups_are_compared_by_what_they_have_in_common():
+    """Members differ in half of all directions: once that is seen, kinds are told apart."""
+    rng = np.random.default_rng(2)
+    labels = np.repeat(np.arange(KINDS), EACH)
+    x = rng.normal(size=(len(labels), DIM)) * np.repeat([0.3, 1.5], DIM // 2)
+    x[:, : DIM // 2] += rng.normal(size=(KINDS, DIM // 2))[labels]
+    found = {}
+    for count in (4, 20):
+        groups = TaughtGroups(x, PLAIN)
+        for kind in range(count):
+            groups.put(str(kind), x[labels == kind][:5])
+        rows = [row for kind in range(4) for row in np.flatnonzero(labels == kind)[5:]]
+        first = [groups.offered(x[row])[:1] for row in rows]
+        found[count] = np.mean([bool(f) and f[0][0] == str(labels[r]) for f, r in zip(first, rows)])
+    assert found[20] > 1.5 * found[4] > 0
+
+
+def test_the_more_was_taught_the_less_near_it_must_be(kinds):
+    few, many = taught(kinds, 2), taught(kinds, 25)
+    assert few.least > many.least
+    assert many.least == pytest.approx(2.55 - 0.3 / 2)

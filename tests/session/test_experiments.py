@@ -8,6 +8,7 @@ from benchmarks import metric_recall
 from benchmarks import round as benchmark
 from experiments import drags, han_corel, kept_sessions, layout_quality
 from experiments.report import Report
+from experiments.session_controls import at_random
 
 
 def toy(name: str, tmp_path) -> Report:
@@ -48,6 +49,7 @@ def test_searches_of_every_method_are_counted(tmp_path):
     assert methods >= {"as in the paper", "ranking-SVM", "random", "uniform weights"}
     assert any("default" in method for method in methods)
     assert all(row["low"] <= row["found10"] <= row["high"] for row in report.rows)
+    assert at_random(101, 10, sessions=4000, most=10).share(5) == pytest.approx(0.5, abs=0.03)
     assert (tmp_path / "han_fig3.png").exists()
     assert (tmp_path / "han_fig4.png").exists()
 

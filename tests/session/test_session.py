@@ -16,9 +16,7 @@ from likewise.session import (
     TargetSession,
     kept_metrics,
     simulate,
-    simulate_with_controls,
 )
-from likewise.session.controls import at_random
 from likewise.session.draft import closest_first
 from likewise.session.kept import inherited
 from likewise.session.learning import Order, in_words
@@ -467,31 +465,3 @@ def test_simulations_agree_and_keep_what_was_found():
     assert len(kept_metrics(shelf, holdings)) == int((a.rounds <= 6).sum())
     with pytest.raises(BadInput, match="two items"):
         simulate(world(1), user)
-
-
-def test_every_control_searches_for_the_same_targets():
-    holdings = world(300, seed=3)
-    user = SimulatedUser(holdings.vectors[:, BLOCKS["colour"]])
-    ideal = np.r_[np.ones(4), np.zeros(3)]
-    told = []
-    found = simulate_with_controls(
-        holdings,
-        user,
-        settings=Settings(shown=8),
-        ideal=ideal,
-        sessions=12,
-        most=10,
-        progress=lambda name, done, total: told.append((name, done, total)),
-    )
-    assert set(found) == {
-        "default",
-        "as in the paper",
-        "uniform weights",
-        "shuffled orders",
-        "ideal metric",
-        "random",
-    }
-    assert ("default", 12, 12) in told
-    assert found["default"].share(10) > found["random"].share(10)
-    assert found["ideal metric"].rounds.mean() < found["shuffled orders"].rounds.mean()
-    assert at_random(101, 10, sessions=4000, most=10).share(5) == pytest.approx(0.5, abs=0.03)

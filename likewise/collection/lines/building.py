@@ -17,6 +17,7 @@ from likewise.collection import engines
 from likewise.collection.lines import meanings
 from likewise.collection.lines.defaults import spec_of, weights_of
 from likewise.collection.lines.smoothing import CHECKED, FEWEST, KEPT, kept, smoothed_items
+from likewise.index._checks import let_go
 from likewise.learners.plain import Plain
 from likewise.solvers.smoothing import Smoothing
 from likewise.solvers.threads import free_blas_threads
@@ -142,7 +143,7 @@ def ensure_smoothing(store: Store, fitted: Fitted, *, early: bool = False) -> Fi
 
 def _share_kept(store: Store, plain: Plain) -> float:
     """What the check says of a space, computed once for so many pictures."""
-    contents = np.fromiter(store.items.contents().values(), np.int64)
+    contents = store.items.described()[1]
     base, told = plain.space.smoothed(None).fingerprint, store.settings.get("smoothing_check", {})
     if told.get("space") != base or len(contents) >= GROWTH * max(told["pictures"], 1):
         share = 0.0
@@ -226,9 +227,7 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
     """
     with store.snapshot():
         segment = store.segments.last()
-        live = store.items.contents()
-    ids = np.fromiter(live.keys(), dtype=np.int64, count=len(live))
-    contents = np.fromiter(live.values(), dtype=np.int64, count=len(live))
+        ids, contents = store.items.described()
     space = fitted.plain.space
     with store.generations.build() as aside:
         shape, encoded = (len(ids), space.dim), encode_items(store, space, contents)
@@ -263,5 +262,6 @@ def _written(path: Path, parts: Iterator[FloatArray], shape: tuple[int, int]) ->
     for part in parts:
         rows[at : at + len(part)] = part
         at += len(part)
+        let_go(rows)
     rows.flush()
     return rows

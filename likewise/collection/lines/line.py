@@ -108,8 +108,8 @@ class Line(ABC):
         """Publish an index of what is there where something changed; gives its number."""
 
     @abstractmethod
-    def _live(self, items: IdArray | None = None) -> dict[int, int]:
-        """Content by item, in order, of all or of some, that can be found on this line."""
+    def _live(self, items: IdArray | None = None) -> tuple[IdArray, IdArray]:
+        """Items, all or some, that can be found on this line, in order, and their contents."""
 
     @abstractmethod
     def _rows(self, contents: IdArray, plain: Any) -> Any:
@@ -157,6 +157,11 @@ class Line(ABC):
         if now is None or (now.check is not None and (checked or now.check.is_over)):
             now = self.refresh(checked=checked)
         return now
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether this thread is in a block of :meth:`pinned` that has its view."""
+        return getattr(self._here, "view", None) is not None
 
     @contextlib.contextmanager
     def pinned(self) -> Iterator[bool]:
@@ -220,7 +225,7 @@ class Line(ABC):
         plain: Any = self.plain()
         if plain is None:
             return View(self, changes, None)
-        ids, contents = _arrays(self._live())
+        ids, contents = self._live()
         opened = self._opened(plain)
         old = opened.part
         if old is not None:
@@ -258,7 +263,7 @@ class Line(ABC):
             touched = self._store.catalogue.touched(last.changes[0])
         if touched is None or len(touched) > max(1_024, len(last) // 8):
             return None
-        ids, contents = _arrays(self._live(touched))
+        ids, contents = self._live(touched)
         place, old = places(last.old.ids, ids), last.old
         covered = place >= 0
         covered[covered] = old.contents[place[covered]] == contents[covered]
@@ -321,8 +326,3 @@ class Line(ABC):
                 trouble = str(error)
         sentence = f"{trouble} Answers are exact meanwhile; index again to rebuild it."
         return Opened(degraded=sentence, trouble=trouble)
-
-
-def _arrays(live: dict[int, int]) -> tuple[IdArray, IdArray]:
-    ids, contents = (np.fromiter(part, np.int64, len(live)) for part in (live, live.values()))
-    return ids, contents

@@ -141,8 +141,8 @@ class Look(Line):
             return now.generation
         return building.build_generation(store, fitted, early=early)
 
-    def _live(self, items: IdArray | None = None) -> dict[int, int]:
-        return self._store.items.contents(items)
+    def _live(self, items: IdArray | None = None) -> tuple[IdArray, IdArray]:
+        return self._store.items.described(items)
 
     def _rows(self, contents: IdArray, plain: Plain) -> FloatArray:
         rows, at = np.empty((len(contents), plain.space.dim), np.float32), 0

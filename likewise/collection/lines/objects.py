@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -178,7 +177,7 @@ class Objects(Line):
             )
         there = np.array(list(content), np.int64)[sound].tolist()
         agree = {item: inliers(asked, unpack(row)) for item, row in zip(there, rows)}
-        found = [replace(r, inliers=agree.get(r.item)) for r in results]
+        found = [r._replace(inliers=agree.get(r.item)) for r in results]
         return [*sorted(found[:count], key=lambda r: -_said(r.inliers)), *found[count:]]
 
     # -- indexing ------------------------------------------------------------------
@@ -211,9 +210,10 @@ class Objects(Line):
             )  # fmt: skip
         return published.number
 
-    def _live(self, items: IdArray | None = None) -> dict[int, int]:
-        known = set(self._store.segments.contents(visual_words.NAME).tolist())
-        return {i: c for i, c in self._store.items.contents().items() if c in known}
+    def _live(self, items: IdArray | None = None) -> tuple[IdArray, IdArray]:
+        ids, contents = self._store.items.described()
+        known = np.isin(contents, self._store.segments.contents(visual_words.NAME))
+        return ids[known], contents[known]
 
     def _rows(self, contents: IdArray, plain: WordTable) -> sparse.csr_array:
         counts = visual_words.counts_of(self._store, contents, plain.space.words)

@@ -17,7 +17,7 @@ from likewise.types import LOOK, BadInput, NotFound, Similarity
 if TYPE_CHECKING:
     from likewise.collection.lines.line import View
 
-USED, USED_WRONG = 0.3, 1.0
+USED, USED_WRONG = 0.5, 1.0
 """How much a mark of another query counts, right and wrong, where one of this query counts 1."""
 SAMPLE = 1_000
 """Pictures that tell how far likenesses spread."""
@@ -136,7 +136,7 @@ class Offers:
         if self._groups is None or self._view != (view.position, view.space):
             step = max(1, len(view) // SAMPLE)
             sample = view.rows(view.ids[::step][:SAMPLE])
-            self._groups = TaughtGroups(sample, view.plain.w0)
+            self._groups = TaughtGroups(sample, view.plain)
             self._waiting, self._changed, self._found = set(), [], {}
             self._view, self._seen = (view.position, view.space), (-1, 0)
         before = self._seen[0]

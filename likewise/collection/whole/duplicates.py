@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -102,7 +101,7 @@ def folded(results: Sequence[Result], view: View) -> list[Result]:
         alike = np.stack(shown) @ vector if shown else np.zeros(1)
         best = int(alike.argmax())
         if alike[best] >= THRESHOLD:
-            kept[best] = replace(kept[best], copies=(*kept[best].copies, result.item))
+            kept[best] = kept[best]._replace(copies=(*kept[best].copies, result.item))
             continue
         kept.append(result)
         shown.append(vector)

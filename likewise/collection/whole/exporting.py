@@ -80,11 +80,11 @@ def representatives(view: View, count: int) -> list[int]:
         return [int(i) for i in ids]
     from likewise.solvers.kmeans import kmeans, medoids
 
-    scaled = codes * np.sqrt(view.plain.w0).astype(np.float32)
     rows = np.arange(len(ids))
     if len(ids) > 20_000:
         rows = np.random.default_rng(0).choice(len(ids), 20_000, replace=False)
-    found = kmeans(scaled[rows], count, seed=0)
+    scaled = codes[rows] * np.sqrt(view.plain.w0).astype(np.float32)
+    found = kmeans(scaled, count, seed=0)
     sizes = np.bincount(found.assignment, minlength=len(found.centres))
-    chosen = medoids(scaled[rows], found.centres)
+    chosen = medoids(scaled, found.centres)
     return [int(ids[rows[m]]) for m in np.asarray(chosen)[np.argsort(-sizes, kind="stable")]]
