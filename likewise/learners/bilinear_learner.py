@@ -61,7 +61,7 @@ class BilinearLearner(BaseEstimator):
         others: int = 30,
         weight: float = 0.3,
         ridge: float = 0.1,
-        exponent: float = 0.5,
+        exponent: float = 0.65,
         prior: float = 0.5,
         pull: float = 0.75,
         warmth: float | None = 0.05,
