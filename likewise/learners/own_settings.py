@@ -24,7 +24,7 @@ class BilinearSettings:
     others: int = setting(30, "Random pictures that each taught query is held against.", 0)
     weight: float = setting(0.3, "Of a random picture, where one marked irrelevant has 1.", 0)
     ridge: float = setting(0.1, "Groups: what keeps the matrix from fitting noise.", SMALL)
-    exponent: float = setting(0.5, "Groups: how strongly the matrix departs from plain.", 0)
+    exponent: float = setting(0.65, "Groups: how strongly the matrix departs from plain.", 0)
     prior: float = setting(
         0.5, "Groups: what neighbours say before any mark; fades as groups come.", 0, 1
     )
