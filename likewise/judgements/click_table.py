@@ -52,11 +52,6 @@ class ClickTable:
     count: FloatArray
     report: ClickReport
 
-    @property
-    def chosen(self) -> NDArray[np.bool_]:
-        """Which pairs were chosen at least once."""
-        return self.count > 0
-
 
 def click_table(
     log: Judgements,

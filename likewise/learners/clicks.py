@@ -69,15 +69,6 @@ class Clicks(CodesAlone):
             raise BadInput("A text's row holds NaN or infinity.")
         return row
 
-    def knows(self, query: Any) -> bool:
-        """Whether the model has learned anything about a word of the text.
-
-        Where it has not (an empty text, stop words only, words never clicked for), the text's
-        surrogate is zero and every picture scores 0: search the full text instead.
-        """
-        row = self.text(query)
-        return bool(np.abs(self.wq[row.indices[row.data != 0]]).sum() > 0)
-
     def suggest(self, query: Any, others: Any, k: int = 10) -> tuple[IdArray, FloatArray]:
         """Which of other texts ask for alike pictures: row numbers and cosines, best first.
 

@@ -34,11 +34,6 @@ class Model(NamedTuple):
     w: Floats
     wv: Floats
 
-    def scores(self, T: Any, X: Floats) -> Floats:
-        """All queries against all pictures."""
-        scores: Floats = ((T @ self.wq) @ self.w) @ (X @ self.wv).T
-        return scores
-
 
 class Triplets(NamedTuple):
     """For query ``query[t]``, picture ``better[t]`` before ``worse[t]``."""

@@ -138,7 +138,6 @@ def test_pictures_are_queries_too(world, fitted):
 def test_texts_that_say_nothing_have_a_defined_answer(world, fitted, text):
     row = world.vocabulary.transform([text])
     model = fitted.similarity_
-    assert not model.knows(row)
     assert not model.surrogate(row).vector.any()
     assert not model.score(row, world.x).any()
     ids, scores = model.suggest(row, world.rows)
@@ -149,8 +148,8 @@ def test_a_word_in_the_vocabulary_that_was_never_clicked_for_is_not_known(world)
     vocabulary = TextVocabulary.fit([*world.texts, "zebra"])
     rows = vocabulary.transform(world.texts)
     model = world.learner().fit(world.x, world.preferences, rows).similarity_
-    assert not model.knows(vocabulary.transform(["zebra"]))
-    assert model.knows(vocabulary.transform(["red zebra"]))
+    assert not model.surrogate(vocabulary.transform(["zebra"])).vector.any()
+    assert model.surrogate(vocabulary.transform(["red zebra"])).vector.any()
 
 
 def test_suggestions_ask_for_alike_pictures(world, fitted):
@@ -271,7 +270,7 @@ def test_new_clicks_are_learned_on_top(world):
     old, new = world.preferences.where(~pink), world.preferences.where(pink)
     learner = world.learner(held_out=0.0).fit(world.x, old, world.rows)
     before = learner.similarity_
-    assert not before.knows(world.vocabulary.transform(["pink"]))
+    assert not before.surrogate(world.vocabulary.transform(["pink"])).vector.any()
     learner.partial_fit(world.x, new, world.rows)
     after = learner.similarity_
     asked = ["pink dots", "pink stripes", "pink stars"]

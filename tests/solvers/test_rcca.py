@@ -71,7 +71,7 @@ def test_objective_and_gradient_agree_with_differences():
     T, X, triplets, start = problem(5)
     made, how = Triplets.of(T, X, *triplets), Settings(mu=2.0, gamma=3.0, eta=4.0)
     anchor = Model(*(m + 0.1 for m in start))
-    scores = start.scores(T, X)
+    scores = ((T @ start.wq) @ start.w) @ (X @ start.wv).T
     gap = scores[made.query, made.better] - scores[made.query, made.worse]
     loss = (np.maximum(0, 1 - gap) * made.weight).sum()
     penalty = (start.w**2).sum() + 1.5 * 0.01 * start.wq.size + 2.0 * 0.01 * start.wv.size
