@@ -120,7 +120,7 @@ class BilinearLearner(BaseEstimator):
     def _choose(self, said: teachings.Taught, notes: list[str]) -> str:
         if self.extension != "auto":
             return self.extension
-        rows = said.groups
+        rows = said.groups[:: -(-len(said.groups) // teachings.GROUPS)]
         if len(rows) < ENOUGH:
             return "groups"
         fold = np.arange(len(rows)) % FOLDS

@@ -107,7 +107,9 @@ class RankedCCASettings:
     word_ridge: float = setting(1.0, "Ridge of CCA for words.", SMALL)
     picture_ridge: float = setting(0.3, "Ridge of CCA for pictures.", SMALL)
     margin: float = setting(1.0, "Mean score difference that the start is scaled to.", SMALL)
-    weighted: bool | None = setting(None, "Start W at the correlations; none: held-out say.")
+    weighted: bool | None = setting(
+        None, "Start W at the correlations; none: at the identity, and they may win on held-out."
+    )
     held_out: float = setting(0.1, "Share of queries whose clicks say when to stop.", 0, 0.99)
     step: float = setting(0.003, "Learning rate.", SMALL)
     mu: float = setting(1.0, "Pull of W to zero.", 0)
