@@ -92,9 +92,7 @@ class TaughtGroups:
         self._mean = all_.mean(axis=0)
         self._square = (all_.T @ all_ / len(all_)).astype(np.float32)
         self._axes = np.ascontiguousarray(np.linalg.eigh(self._square)[1][:, -AXES:])
-        self._clear()
-        for name, group in self._groups.items():
-            self._place(name, group)
+        self._place_all()
 
     def _learn(self) -> None:
         """Compare by what groups have in common, if there are twice as many as last time."""
@@ -110,8 +108,8 @@ class TaughtGroups:
         found = in_common(self._plain, np.concatenate(rows), sides)
         self._compare_by(getattr(found, "half", self._half))
 
-    def _clear(self) -> None:
-        """No rows: a group that changes gets a new slot, and its old one is dead."""
+    def _place_all(self) -> None:
+        """Rows anew: a group that changes gets a new slot, and its old one is dead."""
         dim = self._half.shape[1]
         self._names: list[str | None] = []
         self._leads = np.zeros((0, dim), np.float32)
@@ -120,6 +118,8 @@ class TaughtGroups:
         self._starts = np.zeros(0, np.int64)
         self._dead = np.zeros(0, bool)
         self._used = 0
+        for name, group in self._groups.items():
+            self._place(name, group)
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -138,9 +138,7 @@ class TaughtGroups:
             self._groups[name] = group = _Group(good, bad, tuple(answers))
             self._place(name, group)
         if len(self._names) > 2 * len(self._groups) + 64:
-            self._clear()
-            for known, group in self._groups.items():
-                self._place(known, group)
+            self._place_all()
 
     def _place(self, name: str, group: _Group) -> None:
         """Rows of a group, behind all others."""
