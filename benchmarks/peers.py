@@ -207,12 +207,12 @@ def main(report: Report) -> None:
                     found.setdefault(peer, []).append(told(values, plain, ms))
                 tried = [bench.measures(bench.ours(one, tuning), tuning) for one in OURS]
                 best = int(np.argmax([np.nanmean(t["residual_map"]) for t in tried]))
-                for name, one in (("ours", OURS[0]), ("ours, chosen", OURS[best])):
+                for own, one in (("ours", OURS[0]), ("ours, chosen", OURS[best])):
                     began = time.process_time()
                     scores = bench.ours(one, held)
                     ms = 1000 * (time.process_time() - began) / len(held)
                     values = bench.measures(scores, held)
-                    found.setdefault(name, []).append(told(values, plain, ms))
+                    found.setdefault(own, []).append(told(values, plain, ms))
             for peer, runs in found.items():
                 report.row(
                     data="planted" if report.quick else name,
