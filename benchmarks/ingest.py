@@ -7,7 +7,8 @@ hashes nor keeps anything.  Runs are interleaved, each in a process of its own, 
 their CPU time, which others on the machine change least; the best of ``--rounds`` counts.
 ``cpu_ms`` is of one picture more: what a run over a few pictures takes is the start, and is taken
 off.  ``alone`` is decoding and features in one process, and what ``times_old`` tells most exactly.
-``stage`` rows say where the time of one picture goes.
+``stage`` rows say where the time of one picture goes.  All is done with the network that older
+commits have, and with the one that a new collection has; ``times_old`` is against the former.
 
     python -m benchmarks.ingest                        1,000 pictures of each size
     python -m benchmarks.ingest --pictures 200 --sizes 24 --files mixed
@@ -30,18 +31,22 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 from PIL import Image
 
 import likewise
 from benchmarks.camera_files import dng, heic
 from experiments.report import Report, run
 from experiments.sets import load_flickr8k
-from likewise.collection.lines.defaults import FEATURES
+from likewise.collection.lines.defaults import FEATURES, NETWORK
+from likewise.collection.network import given_by
 from likewise.datasets import swatches
 from likewise.features import feature_set
 from likewise.intake.reading.decoding import THUMBNAIL_SIDE, WORK_SIDE, decode, encode_jpeg
@@ -52,6 +57,11 @@ CHUNK = 8
 START = 10
 """Pictures of the run that shows what a start takes."""
 SIZES = (1.0, 6.0, 12.0, 24.0)
+NETWORKS = ("lite0-float32", "-".join(NETWORK))
+"""What older commits have, and what a new collection has."""
+RUNS = {"bare loop": "bare", "alone": "alone", "children": "children", "likewise": "index"}
+"""Functions below, by the name of their rows."""
+TILE = 1024
 MODELS = 20
 """Different pictures of each size; the others have the same pixels and a few bytes more."""
 
@@ -62,8 +72,13 @@ MODELS = 20
 def write_photos(
     folder: Path, count: int, megapixels: float, report: Report, *, mixed: bool = True
 ) -> None:
-    """A folder of photos of one size: JPEG; mixed with HEIC (one in ten) and DNG (in twenty)."""
-    folder.mkdir()
+    """A folder of photos of one size: JPEG; mixed with HEIC (one in ten) and DNG (in twenty).
+
+    One that is there already stays as it is.
+    """
+    if folder.exists():
+        return
+    folder.mkdir(parents=True)
     if report.quick:
         sources: Any = swatches(MODELS, size=96, seed=0).render_all(jobs=1)
     else:
@@ -96,17 +111,23 @@ def encoded(picture: Image.Image, number: int) -> tuple[str, bytes]:
 
 def enlarged(source: Any, megapixels: float, rng: np.random.Generator) -> Image.Image:
     """A photo at another size, with detail of every scale added: a blown-up one has none."""
-    image = Image.fromarray(np.asarray(source))
-    factor = (megapixels * 1e6 / (image.width * image.height)) ** 0.5
-    size = (max(8, round(image.width * factor)), max(8, round(image.height * factor)))
-    pixels = np.asarray(image.resize(size, Image.Resampling.BICUBIC)).astype(np.int16)
-    grain = np.zeros(size[::-1], np.int16)
+    picture = np.asarray(source)
+    factor = (megapixels * 1e6 / (picture.shape[0] * picture.shape[1])) ** 0.5
+    height, width = (max(8, round(side * factor)) for side in picture.shape[:2])
+    large = cv2.resize(picture, (width, height), interpolation=cv2.INTER_CUBIC)
+    tile = np.roll(grain(), rng.integers(0, TILE, 2), (0, 1))
+    whole = np.tile(tile, (height // TILE + 1, width // TILE + 1))[:height, :width]
+    return Image.fromarray(cv2.add(large, cv2.merge([whole] * 3), dtype=cv2.CV_8U))
+
+
+@lru_cache(1)
+def grain() -> NDArray[np.int16]:
+    """A square of noise at scales of 1, 2, 4 and 8 pixels: made once, since it takes longest."""
+    rng, out = np.random.default_rng(0), np.zeros((TILE, TILE), np.int16)
     for step in (1, 2, 4, 8):
-        shape = (size[0] // step + 1, size[1] // step + 1)
-        noise = rng.normal(128, 6, shape[::-1]).clip(0, 255).astype(np.uint8)
-        grown = Image.fromarray(noise).resize(size, Image.Resampling.BILINEAR)
-        grain += np.asarray(grown).astype(np.int16) - 128
-    return Image.fromarray((pixels + grain[..., None]).clip(0, 255).astype(np.uint8))
+        noise = rng.normal(0, 6, (TILE // step,) * 2).astype(np.float32)
+        out += np.rint(cv2.resize(noise, (TILE, TILE))).astype(np.int16)
+    return out
 
 
 # -- the runs, each in a process of its own --------------------------------------
@@ -299,55 +320,74 @@ def stages(folder: Path, features: tuple[str, ...]) -> Iterator[tuple[str, float
 def main(report: Report) -> None:
     count = 20 if report.quick else report.settings.get("pictures") or 1_000
     sizes = (0.05,) if report.quick else report.settings.get("sizes") or SIZES
-    rounds = 1 if report.quick else report.settings.get("rounds") or 2
-    old = report.settings.get("old")
     kinds = ("mixed",) if report.quick else report.settings.get("files") or ("mixed", "jpeg")
-    features = ("colour", "texture") if report.quick else FEATURES
-    for megapixels, files in itertools.product(sizes, kinds):
-        runs: list[tuple[str, str, str | None]] = [
-            ("bare loop", "bare", None),
-            ("alone", "alone", None),
-            ("children", "children", None),
-            ("likewise", "index", None),
-        ]
-        if old and files == "jpeg":  # what it cannot read would cost it nothing
-            place_of_old = str(Path(old).resolve())
-            runs += [("old alone", "alone", place_of_old), ("old", "index", place_of_old)]
-        runs = [run for run in runs if run[0] in (report.settings.get("runs") or run)]
-        with tempfile.TemporaryDirectory(dir=report.settings.get("place")) as place:
-            folder, few = Path(place) / "photos", Path(place) / "few"
+    with tempfile.TemporaryDirectory() as elsewhere:
+        place = Path(report.settings.get("place") or elsewhere)
+        for megapixels, files in itertools.product(sizes, kinds):
+            folder = place / f"{files}-{megapixels:g}-{count}"
             write_photos(folder, count, megapixels, report, mixed=files == "mixed")
-            few.mkdir()
-            for file in sorted(folder.iterdir())[:START]:
-                os.link(file, few / file.name)
-            best: dict[tuple[str, int], dict[str, Any]] = {}
-            for turn, processes, (name, what, root) in itertools.product(
-                range(rounds), report.settings.get("processes") or (1, 2), runs
-            ):
-                data = str(Path(place) / f"{name}-{processes}-{turn}")
-                given = (processes, list(features))
-                start = {"cpu": 0.0, "items": 0}
-                if what != "alone" and not report.quick:  # else noise is larger than the difference
-                    start = in_process(what, (str(few), data + "-few", *given), root)
-                run_now = in_process(what, (str(folder), data, *given), root)
-                more = run_now["items"] - start["items"]
-                run_now.setdefault("each", (run_now["cpu"] - start["cpu"]) / max(more, 1))
-                kept = best.setdefault((name, processes), run_now)
-                best[name, processes] = min(kept, run_now, key=lambda r: float(r["each"]))
-            for (name, processes), one in best.items():
-                peer = best.get(("bare loop", processes), one)
-                former = best.get(("old alone" if name == "alone" else "old", processes))
-                report.row(
-                    method=name, files=files, megapixels=megapixels, processes=processes,
-                    items=one["items"], per_second=one["items"] / one["seconds"],
-                    cpu_ms=1000 * one["each"], ratio=one["each"] / peer["each"],
-                    times_old=former and former["each"] / one["each"], rss_mib=one["rss_mib"],
-                    again_seconds=one.get("again"), decoded_again=one.get("decoded"),
-                )  # fmt: skip
-            for stage, ms in stages(folder, features):
-                report.row(
-                    method="stage", files=files, megapixels=megapixels, stage=stage, cpu_ms=ms
-                )
+            with tempfile.TemporaryDirectory(dir=place) as data:
+                of_one_size(folder, Path(data), files, megapixels, report)
+
+
+def blocks_of(network: str) -> list[str]:
+    """What is computed for each picture, by the network and arithmetic of this name."""
+    name, _, arithmetic = network.partition("-")
+    return list(given_by(FEATURES, (name, arithmetic)))
+
+
+def of_one_size(folder: Path, place: Path, files: str, megapixels: float, report: Report) -> None:
+    """All runs over one folder, by turns, and a row for each."""
+    networks = report.settings.get("networks") or NETWORKS
+    blocks = {network: blocks_of(network) for network in networks}
+    if report.quick:
+        blocks = {"none": ["colour", "texture"]}
+    asked = report.settings.get("runs") or RUNS
+    runs: list[tuple[str, str, str | None]]
+    runs = [(name, network, None) for network in blocks for name in RUNS if name in asked]
+    old = report.settings.get("old")
+    if old and files == "jpeg":  # what it cannot read would cost it nothing
+        there = str(Path(old).resolve())
+        own = NETWORKS[0]  # the only one that it has
+        runs += [("old " + n, own, there) for n in ("alone", "likewise") if n in asked]
+        blocks[own] = blocks_of(own)
+    few = place / "few"
+    few.mkdir()
+    for file in sorted(folder.iterdir())[:START]:
+        os.link(file, few / file.name)
+    best: dict[tuple[str, str, int], dict[str, Any]] = {}
+    rounds = range(1 if report.quick else report.settings.get("rounds") or 2)
+    numbers = report.settings.get("processes") or (1, 2)
+    for turn, processes, (name, network, root) in itertools.product(rounds, numbers, runs):
+        what, one_process = RUNS[name.removeprefix("old ")], name.endswith("alone")
+        if one_process and processes != numbers[0]:
+            continue
+        data = str(place / f"{name}-{network}-{processes}-{turn}")
+        given = (processes, blocks[network])
+        start = {"cpu": 0.0, "items": 0}
+        if not one_process and not report.quick:  # else noise is larger than the difference
+            start = in_process(what, (str(few), data + "-few", *given), root)
+        now = in_process(what, (str(folder), data, *given), root)
+        more = now["items"] - start["items"]
+        now.setdefault("each", (now["cpu"] - start["cpu"]) / max(more, 1))
+        key = (name, network, processes)
+        best[key] = min(best.get(key, now), now, key=lambda r: float(r["each"]))
+    for (name, network, processes), one in best.items():
+        peer = best.get(("bare loop", network, processes), one)
+        former = best.get(("old " + name, NETWORKS[0], processes))
+        report.row(
+            method=name, files=files, megapixels=megapixels, network=network,
+            processes=processes, items=one["items"], per_second=one["items"] / one["seconds"],
+            cpu_ms=1000 * one["each"], ratio=one["each"] / peer["each"],
+            times_old=former and former["each"] / one["each"], rss_mib=one["rss_mib"],
+            again_seconds=one.get("again"), decoded_again=one.get("decoded"),
+        )  # fmt: skip
+    for network, features in blocks.items():
+        for stage, ms in stages(folder, tuple(features)):
+            report.row(
+                method="stage", files=files, megapixels=megapixels, network=network,
+                stage=stage, cpu_ms=ms,
+            )  # fmt: skip
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -359,7 +399,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", nargs="+", help="kinds of run (all)")
     parser.add_argument("--models", type=int, help="different pictures of each size (20)")
     parser.add_argument("--old", metavar="FOLDER", help="a checkout of another commit to compare")
-    parser.add_argument("--place", metavar="FOLDER", help="where the pictures are written")
+    parser.add_argument("--networks", nargs="+", help=f"network-arithmetic ({' '.join(NETWORKS)})")
+    parser.add_argument("--place", metavar="FOLDER", help="where pictures are written, and kept")
 
 
 if __name__ == "__main__":

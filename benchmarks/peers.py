@@ -45,10 +45,16 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.svm import LinearSVC
 
+from experiments.kept import keep_features
 from experiments.marks import ROCCHIO, Bench, Marked, mean_difference, moved
-from experiments.photo_tasks import photo_task
+from experiments.photo_features import photos
+from experiments.photo_tasks import Task, photo_task
 from experiments.report import Report, run
+from likewise.collection.lines.defaults import SPECS, WEIGHTS
+from likewise.features import DEFAULT
+from likewise.learners import Plain
 from likewise.learners.marks import MarkSettings
+from likewise.spaces import Blocks
 
 SETS = ("corel5k", "cifar10", "flickr8k")
 JUDGED = (1, 5, 10, 25, 50)
@@ -162,13 +168,29 @@ def answered(bench: Bench, method: Scores, rows: Sequence[int]) -> tuple[dict[st
     return bench.measures(np.array(out), np.asarray(rows)), 1000 * spent / len(rows)
 
 
+def task_of(name: str, report: Report) -> Task:
+    """The task of a set, or of the first pictures of CIFAR-10's test part."""
+    count = report.settings.get("pictures")
+    if not count or name != "cifar10" or report.quick:
+        return photo_task(name, report)
+    data = photos(name, report)
+    features = keep_features(f"cifar10-test-{count}", data.pictures[:count], DEFAULT, report)
+    labels = data.labels[:count]
+    asked = np.arange(count) < count // 10
+    space = Blocks.fit({b: f[~asked] for b, f in features.items()}, {b: SPECS[b] for b in features})
+    x = space.transform(features).astype(np.float64)
+    plain = Plain(space, {block: WEIGHTS[block] for block in features})
+    relevant = labels[asked][:, None] == labels[~asked][None, :]
+    return Task(name, plain, x[asked], x[~asked], relevant, labels[~asked])
+
+
 def main(report: Report) -> None:
     sets = report.settings.get("sets") or (SETS[:1] if report.quick else SETS)
     seeds = 1 if report.quick else SEEDS
     choosing, reported = (6, 12) if report.quick else (CHOOSING, REPORTED)
     for name in sets:
-        task = photo_task(name, report)
-        for judged in JUDGED[1:3] if report.quick else JUDGED:
+        task = task_of(name, report)
+        for judged in JUDGED[1:3] if report.quick else report.settings.get("judged") or JUDGED:
             bench = Bench(task, task, judged)
             found: dict[str, list[dict[str, float]]] = {}
             for seed in range(seeds):
@@ -216,6 +238,8 @@ def told(values: dict[str, Floats], plain: dict[str, Floats], ms: float) -> dict
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, help="some of the photo sets")
+    parser.add_argument("--judged", type=int, nargs="+", help="numbers of judgements")
+    parser.add_argument("--pictures", type=int, help="of CIFAR-10 (default: 10,000)")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ that they have not marked yet, by its kind; ``right20`` is the mean number of ri
 20 best that are not marked wrong, after 0, 1, 3 and 5 marks.
 
 The photographs are ten kinds of Corel5k where that is, else those of the demo; they lie in a
-temporary folder, 8 GB at full size.
+temporary folder, 8 GB at full size, or in the one that ``--photos`` names, for the next time.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -82,16 +83,20 @@ def sources(count: int, quick: bool) -> list[tuple[str, Any]]:
 
 def write(folder: Path, count: int, megapixels: float, quick: bool) -> dict[str, str]:
     """Enlarge the pictures into a folder; gives the kind of each file."""
-    folder.mkdir()
+    folder.mkdir(parents=True, exist_ok=True)
     given = sources(count, quick)
-    names = [f"IMG_{at:04d}.jpg" for at in np.random.default_rng(1).permutation(len(given))]
+    numbers = np.random.default_rng(1).permutation(max(len(given), COUNT))[: len(given)]
+    names = [f"IMG_{number:04d}.jpg" for number in numbers]
 
     def one(name: str, picture: Any, seed: int) -> None:
         made = enlarged(picture, megapixels, np.random.default_rng(seed))
-        made.save(folder / name, "JPEG", quality=90)
+        made.save(folder / f"{name}.part", "JPEG", quality=90)
+        (folder / f"{name}.part").rename(folder / name)
 
     Parallel(n_jobs=1 if quick else -1)(
-        delayed(one)(name, picture, at) for at, (name, (_, picture)) in enumerate(zip(names, given))
+        delayed(one)(name, picture, at)
+        for at, (name, (_, picture)) in enumerate(zip(names, given))
+        if not (folder / name).exists()
     )
     return dict(zip(names, (kind for kind, _ in given)))
 
@@ -247,8 +252,11 @@ def main(report: Report) -> None:
     size = report.settings.get("megapixels") or (0.2 if report.quick else MEGAPIXELS)
     queries = report.settings.get("queries") or (3 if report.quick else QUERIES)
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        folder = Path(place) / "camera"
+        folder = Path(report.settings.get("photos") or place) / "camera"
         kinds = write(folder, count, size, report.quick)
+        shutil.rmtree(folder / ".likewise", ignore_errors=True)  # of an earlier run
+        if report.settings.get("only_make"):
+            return
         size_of_all = sum(os.path.getsize(folder / name) for name in kinds)
         report.row(method="made", pictures=len(kinds), megapixels=size, gigabytes=size_of_all / 1e9)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -270,6 +278,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", type=int, help=f"photographs (default: {COUNT})")
     parser.add_argument("--queries", type=int, help=f"pictures searched for (default: {QUERIES})")
     parser.add_argument("--megapixels", type=float, help=f"size of each (default: {MEGAPIXELS:g})")
+    parser.add_argument("--photos", metavar="FOLDER", help="where photographs are made, and kept")
+    parser.add_argument("--only-make", action="store_true", help="make the photographs, then stop")
 
 
 if __name__ == "__main__":

@@ -228,6 +228,7 @@ def results(page: Any, served: Served, query: str, marks: bool = False) -> None:
     """Results of a query; with two of them marked right."""
     page.goto(served.base + query)
     page.wait_for_selector(".results[aria-busy='false'] img")
+    page.wait_for_selector(".results .card img, .results .tile img")  # not that of the query alone
     if not marks:
         return
     for marked, place in enumerate((1, 3)):

@@ -157,9 +157,6 @@ def list_(collection: Collection) -> Said:
 def show(
     collection: Collection,
     model: Which,
-    plot: Annotated[
-        Path | None, typer.Option(help="Plot a word table by bin of words (PNG or SVG).")
-    ] = None,
 ) -> Said:
     """Show a model's card: data, settings, held-out measures, what the guard said.
 
@@ -167,12 +164,6 @@ def show(
     """
     found = collection.models.get(model)
     active = set(collection.models.all_active().values())
-    if plot is not None:
-        if "table" not in found.card:
-            raise BadInput(f"Model {found.id} is no word table; only those are plotted.")
-        from likewise.layout.word_table import plot_word_table
-
-        plot_word_table(found.card["table"], plot)
     return Said(METHODS.as_json(found, active), _card(found))
 
 
@@ -295,13 +286,12 @@ def evaluate(
     judgements: Annotated[
         Path | None, typer.Option(help="Judge by this file instead of the log.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write a plot (PNG or SVG).")] = None,
 ) -> Said:
     """Compare models with plain similarity on judgements, with significance.
 
     A model has seen the log it was learned from; its card has the held-out measures.
 
-    Example: likewise evaluate 2 3 --judgements test.csv --plot models.png
+    Example: likewise evaluate 2 3 --judgements test.csv
     """
     ranks = [m for m in collection.models.all() if METHODS.task(m.card) != "objects"]
     chosen = models or [str(m.id) for m in ranks]
@@ -311,6 +301,4 @@ def evaluate(
 
         given = list(read_judgements(judgements).judgements)
     compared = collection.models.evaluate(chosen, given)
-    if plot is not None:
-        compared.plot(plot)
     return Said([dict(r) for r in compared.rows], compared.text())

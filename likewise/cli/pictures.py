@@ -84,20 +84,11 @@ def index(
     with likewise.open(folder, data=data, create=True) as collection:
         with common.progress_bar("Indexing") as tell:
             report = collection.index(
-                features=wanted,
-                processes=processes,
-                gps=gps,
-                accept_missing=accept_missing,
-                retry=retry,
-                vectors=vectors,
-                engine=engine or None,
-                smoothing=smoothing or None,
-                network=network or None,
-                arithmetic=arithmetic or None,
-                quiet=quiet,
-                progress=tell,
+                features=wanted, processes=processes, gps=gps, accept_missing=accept_missing,
+                retry=retry, vectors=vectors, engine=engine or None, smoothing=smoothing or None,
+                network=network or None, arithmetic=arithmetic or None, quiet=quiet, progress=tell,
                 foreseen=tell.foreseen,
-            )
+            )  # fmt: skip
         notes = [
             problem for file in describe or [] for problem in collection.describe(file).problems
         ]
@@ -177,15 +168,10 @@ def search(
     Example: likewise search beach.jpg --text "dog" --without rain.jpg -k 10
     """
     wanted = Filter(
-        folder=folder or None,
-        tags=tuple(tags or ()),
-        without_tags=tuple(without_tags or ()),
-        since=since or None,
-        until=until or None,
-        formats=tuple(formats or ()),
-        min_pixels=min_pixels,
-        max_pixels=max_pixels,
-    )
+        folder=folder or None, tags=tuple(tags or ()), without_tags=tuple(without_tags or ()),
+        since=since or None, until=until or None, formats=tuple(formats or ()),
+        min_pixels=min_pixels, max_pixels=max_pixels,
+    )  # fmt: skip
     with common.opened(where, data) as collection:
         answer = collection.search(
             [common.item_or_file(p) for p in pictures or ()],

@@ -23,7 +23,7 @@ __all__ = [
     "Answer", "Collection", "Described", "Example", "Fact", "Filter", "Item", "Job", "Model",
     "Offer", "Options", "ProgramKey", "Query", "Record", "Result", "Round", "Session", "Step",
     "as_file", "as_key", "backup", "doctor", "printable", "restore", "verify",
-]  # fmt: skip
+]  # fmt: skip  # fmt: skip
 _OPTIONS = ("Answer", "Example", "Offer", "Options", "Query", "Result")
 _PLACES = dict.fromkeys(_OPTIONS, "collection.options")
 _PLACES |= {"Collection": "collection.collection", "Filter": "filters", "ProgramKey": "store.keys"}

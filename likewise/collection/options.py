@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -258,8 +259,8 @@ class Answer(Sequence[Result]):
         The index generation that answered, 0 for an exact scan without one.
     degraded
         One sentence where the answer is not what it should be; else empty.
-    offers
-        Earlier teaching that is used, and at most three that could be.
+    seek
+        What looks for :attr:`offers`.
     """
 
     results: tuple[Result, ...] = ()
@@ -270,7 +271,12 @@ class Answer(Sequence[Result]):
     degraded: str = ""
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
-    offers: tuple[Offer, ...] = ()
+    seek: Callable[[], tuple[Offer, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @cached_property
+    def offers(self) -> tuple[Offer, ...]:
+        """Earlier teaching that is used, and at most three that could be; sought when read."""
+        return self.seek()
 
     @property
     def ids(self) -> IdArray:
@@ -302,4 +308,6 @@ class Answer(Sequence[Result]):
 
     def as_json(self) -> dict[str, Any]:
         """The whole answer as JSON values."""
-        return {**asdict(self), "results": [result._asdict() for result in self.results]}
+        said = {name: value for name, value in vars(self).items() if name not in ("seek", "offers")}
+        said["results"] = [result._asdict() for result in self.results]
+        return {**said, "offers": [asdict(offer) for offer in self.offers]}

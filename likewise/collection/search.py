@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -258,7 +259,7 @@ class Search:
             degraded=asked.view.degraded,
             seconds=time.perf_counter() - started,
             notes=tuple(notes),
-            offers=self._offers(asked, options, hits),
+            seek=partial(self._offers, asked, options, hits),
         )
 
     def _offers(self, asked: Understood, options: Options, hits: Hits) -> tuple[Offer, ...]:

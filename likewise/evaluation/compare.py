@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +20,6 @@ JUDGED = ("judged_map", "bpref")
 
 LEVEL = 0.95
 """Of the intervals."""
-
-TITLES = {"map": "MAP", "judged_map": "Judged-only MAP", "p1": "Precision@1"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,18 +68,6 @@ class Comparison:
         change = self.values[method] - self.values[self.baseline]
         order = np.argsort(change, kind="stable")
         return order[change[order] < 0][:count]
-
-    def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Draw recall-precision curves and a bar a model into a PNG or SVG file.
-
-        The whisker of a bar is the paired interval of its difference, set upon the
-        baseline's level (dashed): where it does not cross that line, the models differ.
-        """
-        target = Path(path)
-        if target.suffix.lower() not in (".png", ".svg"):
-            raise BadInput(f"A plot is written as .png or .svg, not as {target.name!r}.")
-        _draw(self, target)
-        return target
 
 
 def compare(
@@ -172,37 +156,3 @@ def _cell(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
     return f"{value:.1e}" if 0 < abs(value) < 5e-4 else f"{value:.4f}"
-
-
-def _draw(comparison: Comparison, target: Path) -> None:
-    # Drawing is rare and its library slow to load; no global state of it is touched.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2)
-    for at, (name, (recall, precision)) in enumerate(comparison.curves.items()):
-        left.plot(recall, precision, color=f"C{at % 10}", marker="o", markersize=3, label=name)
-    left.set(xlabel="Recall", ylabel="Precision (interpolated)", xlim=(0, 1), ylim=(0, 1.02))
-    left.legend(frameon=False)
-
-    title = TITLES.get(comparison.by, comparison.by)
-    base = comparison.row(comparison.baseline)[comparison.by]
-    for at, row in enumerate(comparison.rows):
-        height = row[comparison.by]
-        right.bar(at, height, color=f"C{at % 10}", width=0.65)
-        top = height
-        if "low" in row:
-            low, top = base + row["low"], max(height, base + row["high"])
-            right.plot([at, at], [low, base + row["high"]], color="black", linewidth=1.5)
-        if np.isfinite(height):
-            right.annotate(
-                f"{height:.3f}", (at, top), (0, 3), textcoords="offset points", ha="center"
-            )
-    right.axhline(base if np.isfinite(base) else 0.0, color="black", linestyle="--", linewidth=0.8)
-    right.set_xticks(range(len(comparison.rows)), [row["method"] for row in comparison.rows])
-    right.set(ylabel=title, title=f"{title}, {LEVEL:.0%} interval of the difference")
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(target, dpi=150)

@@ -1,28 +1,4 @@
-"""Colour: which colours, where they are, and how they cluster.
-
-All three blocks look at a picture squashed to 128 x 128 and share one division of HSV into 36
-colours with uneven steps, as is usual in picture search (Han et al. name a 36-d histogram and
-a 144-d correlogram but not their limits):
-
-* value below .2: black, bin 0;
-* else saturation below .2: a grey, by value in seven even steps up to white, bins 1-7;
-* else bin 8 + 4 H + 2 S + V, with seven hues H (upper limits 22, 45, 70, 155, 186, 278, 330
-  degrees; H = 0 is red and goes from 330 over 0 to 22), S = 1 from saturation .65 on, V = 1
-  from value .7 on.
-
-===================  =====  ================================================================
-``hsv_histogram``    36     share of pixels a colour; entries in [0, 1], sum 1; invariant to
-                            moving pixels about, so to quarter turns, mirrors and shuffling
-``spatial_colour``   756    the same in a pyramid of 1, 4 and 16 cells with weights 1/4, 1/4
-                            and 1/2 a level (spatial pyramid, Lazebnik et al., CVPR 2006);
-                            entries in [0, 1], sum 1
-``correlogram``      144    for each colour c and distance d of 1, 3, 5, 7 (maximum norm):
-                            probability that a pixel at distance d from a pixel of colour c
-                            has colour c too (autocorrelogram, Huang et al., CVPR 1997);
-                            entries in [0, 1], 0 for colours that do not occur; invariant to
-                            quarter turns and mirrors
-===================  =====  ================================================================
-"""
+"""Colour: which colours, where they are, and how they cluster; see docs/features.md."""
 
 from __future__ import annotations
 
@@ -103,7 +79,7 @@ def _cells(colours: NDArray[np.uint8], side: int) -> NDArray[np.float64]:
 
 @numba.njit(cache=True)
 def _quantise(pictures: Any) -> Any:
-    """Hue, saturation and value of each pixel, and its bin (see the top of the file)."""
+    """Hue, saturation and value of each pixel, and its bin."""
     n, height, width, _ = pictures.shape
     out = np.empty((n, height, width), dtype=np.uint8)
     for i in range(n):

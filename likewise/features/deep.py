@@ -3,10 +3,6 @@
 * ``deep``: the 1,280 pooled activations, each in [0, 6] (ReLU6), no normalisation.
 * ``logits``: the 1,000 ImageNet logits before the softmax, roughly in [-10, 20]; they serve
   as the stand-in for the fc8 layer of Yao et al. and give automatic tags.
-
-A picture is squashed to 224 x 224 (lite1: 240, lite2: 260) by an antialiased bicubic filter and
-becomes (x - 127) / 128.  Invariant to nothing by construction; by training, fairly stable under
-small shifts, mirror images, exposure and JPEG.
 """
 
 from __future__ import annotations

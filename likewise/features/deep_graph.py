@@ -8,15 +8,7 @@ graph with
 * input ``pictures``: uint8, n x side x side x 3, and
 * outputs ``pooled`` (n x 1,280) and ``logits`` (n x 1,000).
 
-Details that decide whether the numbers are right: the input becomes (x - 127) / 128 *before*
-the first convolution pads it with zeros (so the mean cannot be folded into that convolution);
-TensorFlow's "same" padding puts the odd row and column at the end; batch norm has epsilon
-1e-3 and is folded into the convolution before it, in float64.
-
-In int8 every convolution has weights with one scale a channel (one scale a tensor hurts) and
-activations with the fixed ranges of :mod:`likewise.features.deep_ranges`: a ReLU6 is then
-nothing but saturation at [0, 6], and the uint8 picture itself is the first activation, exactly.
-Pooling and the last, fully connected layer stay in float32.
+docs/features.md tells the details that decide whether the numbers are right.
 """
 
 from __future__ import annotations

@@ -1,26 +1,4 @@
-"""Gist: energy of oriented filters on a 4 x 4 grid (320-d).
-
-Oliva and Torralba ("Modeling the shape of the scene", IJCV 2001), in the size that Kuang et
-al. use: three scales with 8, 8 and 4 orientations, averaged over 4 x 4 cells.
-
-1. The luma of the picture, squashed to 128 x 128, becomes log(1 + 255 x); it is whitened by
-   subtracting a Gaussian blur (half height at 4 cycles a picture) and divided by the local
-   deviation (the same blur of the square, plus .2): shading and contrast go, structure stays.
-2. Its Fourier transform is multiplied by each filter of a Gabor-like bank: a bump on the
-   half-plane around frequency f_s = .3 / 2^s cycles a pixel in direction pi k / K,
-
-       G(f, theta) = exp(-3.5 (f / f_s - 1)^2 - pi (K / 4)^2 (theta - pi k / K)^2).
-
-3. The magnitude of the inverse transform is averaged over each of the 16 cells.
-
-Scale s needs no frequencies above .5 / 2^s, so its spectrum is cut there and its response
-lives on a raster 2^s times as coarse: all scales look alike, and the coarse ones cost little.
-
-Order: scale (finest first), orientation, cell row by row; orientation 0 answers to vertical
-stripes (frequency along x), K/2 to horizontal ones.  Scale: non-negative, about 0 to .5, no
-norm; a flat picture is all zero.  Invariant to brightness, nearly to contrast; moves with
-turning.
-"""
+"""Gist: energy of oriented filters on a 4 x 4 grid (320-d); see docs/features.md."""
 
 from __future__ import annotations
 

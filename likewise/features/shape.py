@@ -1,17 +1,4 @@
-"""Shape: a pyramid of histograms of edge directions (PHoG, 680-d).
-
-Bosch, Zisserman and Munoz ("Representing shape with a spatial pyramid kernel", CIVR 2007):
-the gradient of the luma, squashed to 128 x 128 and slightly smoothed, votes at every pixel
-with its magnitude for its direction, as a line without sign in eight bins over 180 degrees
-(shared between the two nearest bins).  Histograms are taken over the whole picture and over
-4, 16 and 64 cells; all are concatenated and divided by their sum.  Unlike the paper's, votes
-are not restricted to Canny edges: the magnitude already does that, without two thresholds.
-
-Order: the whole, then 2 x 2, 4 x 4 and 8 x 8 cells row by row; in a cell, bin 0 is centred
-on gradients along x (vertical edges), bin 4 on gradients along y (horizontal edges).
-Scale: entries in [0, 1], sum 1 (all zero for a flat picture); each level sums to 1/4.
-Invariant to contrast and brightness (but for rounding and clipping), not to turning.
-"""
+"""Shape: a pyramid of histograms of edge directions (PHoG, 680-d); see docs/features.md."""
 
 from __future__ import annotations
 

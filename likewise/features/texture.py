@@ -1,22 +1,4 @@
-"""Texture: energy of a wavelet transform, by scale and direction (18-d).
-
-Smith and Chang ("Automated binary texture feature sets for image retrieval", ICASSP 1996; the
-texture of Han et al.) measure the energy of wavelet subbands.  Here the luma of the picture,
-squashed to 128 x 128, goes through three levels of the orthonormal Daubechies-4 transform
-(periodic at the border), each giving three subbands of detail:
-
-    horizontal  low along x, high along y: horizontal stripes and edges
-    vertical    high along x, low along y: vertical stripes and edges
-    diagonal    high along both
-
-and each subband two numbers: the mean of the absolute coefficients and their standard
-deviation, divided by 2^level so that they are in units of luma at every scale.
-
-Order: finest level first; horizontal, vertical, diagonal; mean before deviation.  Scale: luma
-in [0, 1], so entries are about 0 to .5; a flat picture is all zero; no norm.  Invariant to
-adding a constant brightness, and to a shift by eight pixels of the squashed picture around
-the border; contrast multiplies it.
-"""
+"""Texture: energy of a wavelet transform, by scale and direction (18-d); see docs/features.md."""
 
 from __future__ import annotations
 

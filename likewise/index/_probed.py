@@ -401,7 +401,8 @@ class ProbedIndex(BaseIndex):
 def scan(codes: NDArray[np.float32], vectors: FloatArray, k: int) -> Found:
     """Exact rows and scores by flat indexes, in one pass over the codes."""
     asked = Asked(vectors, np.zeros((len(vectors), 0)))
-    places, scores = np.zeros((len(vectors), 0), np.int64), np.zeros((len(vectors), 0))
+    places: Any = np.zeros((len(vectors), 0), np.int64)
+    scores: Any = np.zeros((len(vectors), 0))
     for start, part in in_blocks(codes):
         found = FlatIndex.build(part)._best(asked, min(k, len(part)), None)
         places, scores = np.hstack([places, found[0] + start]), np.hstack([scores, found[1]])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import io
 import os
 import pickle
@@ -101,12 +102,13 @@ def work(
     """
     from likewise.features import feature_set, is_elsewhere
 
-    if bulk and hasattr(os, "nice"):
-        os.nice(10)  # searches, and whatever else the computer is used for, come first
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     ours = [name for name in features if not is_elsewhere(name)]
     blank = [np.zeros((32, 32, 3), np.uint8)]
     try:
+        if decoder is not None:
+            importlib.import_module("likewise.intake.reading.eighth")  # to keep its code, too
+            importlib.import_module("cv2").setNumThreads(1)  # every core has a child
         compute = feature_set(ours) if ours else None
         if compute is not None:
             compute(blank)  # load weights, and keep what was made of them, before limits bite
@@ -117,6 +119,8 @@ def work(
     except Exception as error:
         pipe.send(f"The features could not be set up: {error}")
         return
+    if bulk and hasattr(os, "nice"):
+        os.nice(10)  # searches, and whatever else the computer is used for, come first
     with contextlib.suppress(EOFError, OSError):
         pipe.send(WAITS)
         while True:

@@ -71,7 +71,7 @@ GRACE = 5.0
 """Seconds to wait for a child that was killed."""
 
 CHUNK = 8
-"""Pictures that go through the features together."""
+"""Most pictures that go through the features together."""
 
 BY_OTHERS = (-9, -15, -1)
 """Exit codes of SIGKILL, SIGTERM and SIGHUP: a decoder does not die of these by itself."""
@@ -259,14 +259,18 @@ class _Pool:
         self.again: deque[list[Task]] = deque()
         self.suspects: deque[Task] = deque()
         self.deaths: Counter[int] = Counter()
+        dealt = 0
         while True:
             for child in self.children:
                 # One chunk in hand and one waiting: a child is never idle while we commit.
                 while len(child.given) < 2 and not child.alone:
-                    chunk = self.again.popleft() if self.again else list(islice(tasks, CHUNK))
+                    # The first ones are small: somebody may wait for the first picture.
+                    most = min(CHUNK, 1 << dealt // len(self.children))
+                    chunk = self.again.popleft() if self.again else list(islice(tasks, most))
                     if not chunk:
                         break
                     child.give(chunk)
+                    dealt += 1
             if not any(child.given for child in self.children):
                 if not self.suspects:
                     return

@@ -8,18 +8,7 @@ from likewise.judgements.records import Judgements, Resolved
 from likewise.judgements.ubi import read_ubi, write_ubi
 
 __all__ = [
-    "ClickReport",
-    "ClickTable",
-    "ImportResult",
-    "Judgements",
-    "PreferenceReport",
-    "Problem",
-    "Resolved",
-    "click_table",
-    "from_clicks",
-    "preferences",
-    "read_judgements",
-    "read_ubi",
-    "write_judgements",
-    "write_ubi",
-]
+    "ClickReport", "ClickTable", "ImportResult", "Judgements", "PreferenceReport", "Problem",
+    "Resolved", "click_table", "from_clicks", "preferences", "read_judgements", "read_ubi",
+    "write_judgements", "write_ubi",
+]  # fmt: skip

@@ -61,7 +61,7 @@ class BilinearLearner(BaseEstimator):
         others: int = 30,
         weight: float = 0.3,
         ridge: float = 0.1,
-        exponent: float = 0.5,
+        exponent: float = 0.65,
         prior: float = 0.5,
         pull: float = 0.75,
         warmth: float | None = 0.05,
@@ -120,7 +120,7 @@ class BilinearLearner(BaseEstimator):
     def _choose(self, said: teachings.Taught, notes: list[str]) -> str:
         if self.extension != "auto":
             return self.extension
-        rows = said.groups
+        rows = said.groups[:: -(-len(said.groups) // teachings.GROUPS)]
         if len(rows) < ENOUGH:
             return "groups"
         fold = np.arange(len(rows)) % FOLDS

@@ -94,13 +94,9 @@ class ClickLearner(BaseEstimator):
             self.similarity_ = self.plain
             self._report(preferences, texts, None, began, [NOTHING], 0)
             return self
-        forms = [np.eye(len(start.rho)), np.diag(start.rho)]
-        if self.weighted is not None or not len(held):
-            forms = forms[1:] if self.weighted else forms[:1]
-        starts, solution = [Model(start.wq, w, start.wv) for w in forms], None
-        model = max(starts, key=_judge(x, texts, held, self.seed)) if forms[1:] else starts[0]
-        if forms[1:] and model is starts[1]:
-            notes.append("W started at the correlations: held-out clicks were found better so.")
+        weighted = Model(start.wq, np.diag(start.rho), start.wv)
+        model = weighted if self.weighted else weighted._replace(w=np.eye(len(start.rho)))
+        solution = None
         if len(train):
             model = scaled(model, texts, x.astype(np.float64), _columns(train), self.margin)
             solution = self._descend(x, texts, train, held, model, state, keep)
@@ -108,6 +104,10 @@ class ClickLearner(BaseEstimator):
             notes += [solution.state.note] if solution.state.note else []
             if solution.state.rounds and model is solution.state.anchor:
                 notes.append("No round was better than CCA on held-out clicks: CCA is kept.")
+            judge = _judge(x, texts, held, self.seed)
+            if self.weighted is None and len(held) and judge(weighted) > solution.state.score:
+                model = scaled(weighted, texts, x.astype(np.float64), _columns(train), self.margin)
+                notes.append("CCA weighted by its correlations was better on held-out clicks.")
         else:
             notes.append("There are pairs of query and picture but no order among them: CCA only.")
         self.similarity_ = Clicks(self.plain.space, *model, vocabulary=self.vocabulary)
@@ -258,8 +258,8 @@ def _judge(
         asked = (texts[query] @ model.wq) @ model.w
         own = np.einsum("td,td->t", asked, x[item] @ model.wv)
         others = asked @ (x[pool] @ model.wv).T
-        ranks = 1 + (others > own[:, None]).sum(axis=1)
-        ranks += ((others == own[:, None]) & (pool != item[:, None])).sum(axis=1)
+        # Rounding must not put a picture before itself.
+        ranks = 1 + ((others >= own[:, None]) & (pool != item[:, None])).sum(axis=1)
         return float((1 / np.log2(1 + ranks)).mean())
 
     return judge

@@ -24,7 +24,7 @@ class BilinearSettings:
     others: int = setting(30, "Random pictures that each taught query is held against.", 0)
     weight: float = setting(0.3, "Of a random picture, where one marked irrelevant has 1.", 0)
     ridge: float = setting(0.1, "Groups: what keeps the matrix from fitting noise.", SMALL)
-    exponent: float = setting(0.5, "Groups: how strongly the matrix departs from plain.", 0)
+    exponent: float = setting(0.65, "Groups: how strongly the matrix departs from plain.", 0)
     prior: float = setting(
         0.5, "Groups: what neighbours say before any mark; fades as groups come.", 0, 1
     )
@@ -107,7 +107,9 @@ class RankedCCASettings:
     word_ridge: float = setting(1.0, "Ridge of CCA for words.", SMALL)
     picture_ridge: float = setting(0.3, "Ridge of CCA for pictures.", SMALL)
     margin: float = setting(1.0, "Mean score difference that the start is scaled to.", SMALL)
-    weighted: bool | None = setting(None, "Start W at the correlations; none: held-out say.")
+    weighted: bool | None = setting(
+        None, "Start W at the correlations; none: at the identity, and they may win on held-out."
+    )
     held_out: float = setting(0.1, "Share of queries whose clicks say when to stop.", 0, 0.99)
     step: float = setting(0.003, "Learning rate.", SMALL)
     mu: float = setting(1.0, "Pull of W to zero.", 0)

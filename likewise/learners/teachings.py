@@ -20,8 +20,8 @@ from likewise.types import FloatArray, IdArray, Preferences
 MEMBERS, STRANGERS = 20, 60
 """Most members and strangers of one group that are compared; of more, as many are drawn."""
 
-TRIPLES = 100_000
-"""Most triples of all groups together."""
+TRIPLES, GROUPS = 100_000, 1_000
+"""Most triples of all groups together, and most groups that they are of."""
 
 ANCHORS, POOL, NEAREST = 500, 10_000, 5
 """`alike_unmarked`: so many pictures, each with its nearest among so many."""
@@ -143,7 +143,7 @@ def triples(
     groups take one after the other.
     """
     rng = np.random.default_rng(seed)
-    groups = marks.groups
+    groups = _some(marks.groups, GROUPS, rng)
     ahead, share, owner = [np.zeros((0, len(blocks)))], [np.zeros(0)], [np.zeros(0, np.int64)]
     for number, row in enumerate(groups.tolist()):
         items, grades = marks.judged(row)

@@ -7,15 +7,6 @@ from likewise.session.settings import Board, Settings
 from likewise.session.simulate import Simulated, simulate
 
 __all__ = [
-    "ArrayHoldings",
-    "Board",
-    "Holdings",
-    "Kept",
-    "MemoryRounds",
-    "Rounds",
-    "Settings",
-    "Simulated",
-    "TargetSession",
-    "kept_metrics",
-    "simulate",
-]
+    "ArrayHoldings", "Board", "Holdings", "Kept", "MemoryRounds", "Rounds", "Settings", "Simulated",
+    "TargetSession", "kept_metrics", "simulate",
+]  # fmt: skip

@@ -22,4 +22,4 @@ __all__ = [
     "Fact", "Finding", "Forgotten", "Generation", "Item", "Job", "Model", "Pending", "Record",
     "Result", "Said", "Seen", "Store", "Text", "as_file", "as_key", "backup", "doctor",
     "printable", "query_name", "restore", "verify",
-]  # fmt: skip
+]  # fmt: skip  # fmt: skip

@@ -182,6 +182,20 @@ def test_a_finger_that_rests_begins_to_select(browser, served, faults):
     context.close()
 
 
+def test_a_tap_on_closest_begins_although_the_photo_is_narrow(browser, served, faults):
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    faults.watch(page)
+    sign_in(page, served).goto(f"{served.base}/target")
+    page.get_by_role("button", name="Closest: ").nth(1).tap()
+    page.wait_for_selector(".piece.query, .row")
+    assert faults.unexpected == []
+    context.close()
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_no_piece_of_a_board_is_larger_than_100_pixels(signed_in, served, count):
     page = signed_in

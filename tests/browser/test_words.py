@@ -19,7 +19,7 @@ from experiments.words_uncaptioned import collected
 from likewise.datasets import swatches
 from likewise.features.text import split_words
 from likewise.intake.reading.decoding import encode_jpeg
-from tests.browser.conftest import FEATURES, marked, order, results, settled
+from tests.browser.conftest import FEATURES, PATIENCE, marked, order, results, settled
 
 ASKED = "green"
 
@@ -48,8 +48,8 @@ def crossed(page, shown, is_right) -> list[str]:
         cards = page.locator('ul[aria-label="Results"] .card')
         cards.nth(wrong).hover()
         cards.nth(wrong).locator(".no").click()
-        settled(page, shown)
         marked(page, f"{count} ✗")
+        settled(page, shown)
         shown = [name for name in order(page) if name != gone]
     return shown
 
@@ -77,6 +77,7 @@ def test_the_first_words_on_photographs(page, tmp_path, capsys):
 
     It prints how many of the first 20 are right, and how many once three were crossed out.
     """
+    page.set_default_timeout(4 * PATIENCE)
     report = Report("words_asked")
     task, named = words_asked.both(report)
     pictures = [*load_corel5k().pictures, *load_flickr8k().pictures]

@@ -43,8 +43,6 @@ def test_models_are_compared_and_travel(taught, tmp_path):
     model = taught.learn(name="again", activate=False)
     compared = taught.models.evaluate([model.id])
     assert [r["method"] for r in compared.rows] == ["plain", f"{model.id} again"]
-    compared.plot(tmp_path / "plot.svg")
-    assert (tmp_path / "plot.svg").stat().st_size > 1000
     file = taught.models.write(model.id, tmp_path / "model.safetensors")
     copy = taught.models.read(file)
     assert (

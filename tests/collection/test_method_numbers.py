@@ -1,8 +1,10 @@
 """What each method reached on drawn pictures before it was declared: it reaches that still.
 
-The bilinear method reaches more since groups teach: .562 / .623 in place of .480 / .491.
+The bilinear method reaches more since groups teach: .562 / .623 in place of .480 / .491.  So does
+the word table since plain search counts by roots: .599 / .698 in place of .591 / .660.
 Ranked CCA is compared with all that reads words without it, .469 / .276, and no longer with full
-text alone (.253 / .171).
+text alone (.253 / .171); it reaches .489 in place of .475 since its start has not seen the clicks
+that say when to stop.
 """
 
 from __future__ import annotations
@@ -13,14 +15,14 @@ import pytest
 import likewise
 from likewise.datasets import swatches
 
-# Judged MAP and precision@1 on held-out queries, of commit 93a8f1c (bilinear, ranked-cca: now).
+# Judged MAP and precision@1 on held-out queries, of commit 93a8f1c (top-precision) or of now.
 BEFORE = {
     "bilinear": {"plain": (0.408785, 0.433962), "new": (0.562192, 0.622642)},
     "top-precision": {"plain": (0.408785, 0.433962), "new": (0.403873, 0.396226)},
-    "word-table": {"plain": (0.570165, 0.660377), "new": (0.591379, 0.660377)},
+    "word-table": {"plain": (0.572020, 0.679245), "new": (0.598634, 0.698113)},
     "ranked-cca": {
         "words without a model": (0.468507, 0.276382),
-        "new": (0.474745, 0.281407),
+        "new": (0.489464, 0.281407),
     },
 }
 
@@ -59,4 +61,7 @@ def test_a_method_reaches_what_it_reached(method, taught):
     settings = {"dim": 20} if method == "ranked-cca" else {}
     card = taught.learn(method, activate=False, settings=settings).card
     found = {row["method"]: (row["judged_map"], row["p1"]) for row in card["held_out"]}
-    assert found == {name: pytest.approx(both, abs=2e-3) for name, both in BEFORE[method].items()}
+    assert found.keys() == BEFORE[method].keys()
+    for name, (value, first) in BEFORE[method].items():  # one query of 53 is .019 of precision@1
+        assert found[name][0] >= value - 2e-3
+        assert found[name][1] >= first - 2e-3

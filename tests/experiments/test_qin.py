@@ -71,7 +71,7 @@ def test_marks_teach_a_table_and_geometry_orders_the_first_results() -> None:
     report = Report("qin_marks", quick=True)
     qin_marks.main(report)
     names = {row["method"] for row in report.rows}
-    assert {"plain", "as served", "C chosen", "hard ones mined", "tau folded in"} < names
+    assert {"plain", "as served", "n and C chosen", "hard ones mined", "tau of roots"} < names
     scores = np.array([[5.0, 4.0, 3.0, 2.0, 1.0]])
     top, agree = np.array([[0, 1, 2, 3]]), np.array([[9, 30, 12, 99]])
     moved = qin_marks.reordered(scores, top, agree, 3)

@@ -218,6 +218,19 @@ def test_a_panorama_of_400_megapixels_is_opened_as_jpeg_and_refused_with_a_reaso
         decode(saved(wide, "PNG"))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("progressive", [False, True])
+def test_a_panorama_of_full_size_stays_within_the_memory_of_a_child(tmp_path, progressive):
+    file = tmp_path / "wide.jpg"
+    photo(40_000, 10_000).save(file, quality=80, progressive=progressive)
+    (outcome,) = describe([Task(1, os.fsencode(file))], ["colour"], processes=1, seconds=120)
+    if progressive:  # all of it has to be kept until its last scan
+        assert "more memory" in outcome.problem or "damaged" in outcome.problem
+    else:
+        assert (outcome.picture.width, outcome.picture.height) == (40_000, 10_000)
+        assert np.isfinite(outcome.features["colour"]).all()
+
+
 # -- in a collection ------------------------------------------------------------
 
 

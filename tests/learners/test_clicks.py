@@ -192,22 +192,25 @@ def test_clicks_that_say_when_to_stop_were_not_started_from(world, monkeypatch):
     assert started == [every - set(held.query.tolist())] * 2
 
 
-def test_held_out_clicks_choose_the_start(world):
+def test_held_out_clicks_choose_between_the_descent_and_weighted_cca(world):
     """Directions that mean nothing are weighted down where that finds held-out clicks better."""
     rng = np.random.default_rng(5)
     thin = world.preferences.where(rng.random(len(world.preferences)) < 0.1)
-    how = {"rounds": 0, "dim": 16, "held_out": 0.3}
-    starts = {}
-    for form in (None, False, True):
-        learner = world.learner(weighted=form, **how).fit(world.x, thin, world.rows)
-        starts[form] = learner.report_.held_out["start"], learner.similarity_.w
-    best = max((False, True), key=lambda form: starts[form][0])
-    assert starts[False][0] != starts[True][0]
-    np.testing.assert_array_equal(starts[None][1], starts[best][1])
-    chosen = world.learner(**how).fit(world.x, thin, world.rows).report_.notes
-    assert any("correlations" in note for note in chosen) == best
-    few = world.learner(held_out=0.0).fit(world.x, NOTHING, world.rows, clicks=world.clicks)
-    np.testing.assert_array_equal(few.similarity_.w, np.eye(len(few.similarity_.w)))
+    for rounds in (0, 6):
+        how = {"rounds": rounds, "dim": 16, "held_out": 0.3}
+        fits = {
+            form: world.learner(weighted=form, **how).fit(world.x, thin, world.rows)
+            for form in (None, False, True)
+        }
+        started = fits[True].report_.held_out["start"]
+        wins = started > fits[False].report_.held_out["best"]
+        told = any("weighted by its correlations" in note for note in fits[None].report_.notes)
+        assert told == wins
+        if not wins:
+            np.testing.assert_array_equal(fits[None].similarity_.w, fits[False].similarity_.w)
+        elif not rounds:
+            np.testing.assert_array_equal(fits[None].similarity_.w, fits[True].similarity_.w)
+    assert not any("weighted" in note for note in fits[False].report_.notes)
 
 
 def test_it_has_scikit_learns_manners(world):

@@ -21,8 +21,6 @@ USED, USED_WRONG = 0.5, 1.0
 """How much a mark of another query counts, right and wrong, where one of this query counts 1."""
 SAMPLE = 1_000
 """Pictures that tell how far likenesses spread."""
-REMEMBERED = 16
-"""Queries whose offers are kept in mind."""
 RECENT, OTHERS = 200, 5_000
 """Newest taught queries that are learned from where one of them is used, and pictures beside."""
 
@@ -37,8 +35,6 @@ class Offers:
         self._view: Any = None
         self._groups: TaughtGroups | None = None
         self._waiting: set[str] = set()
-        self._changed: list[str] = []
-        self._found: dict[Any, tuple[int, list[tuple[str, float]]]] = {}
         self._read_to = 0
         self._answers: dict[str, dict[str, tuple[float, bool]]] = {}
         self._learned: tuple[Any, Similarity] | None = None
@@ -102,7 +98,8 @@ class Offers:
             groups = self._ready(view, own)
             answers = self._answers.items()
             refused = {name for name, said in answers if own in said and not said[own][1]}
-            found = self._offered(groups, own, row, frozenset({own, *used, *refused}))
+            without = {own, *used, *refused}
+            found = [] if row is None else groups.offered(row, without)
         return tuple(self._offer(LOOK, name, likeness, False) for name, likeness in found)
 
     def reply(
@@ -116,28 +113,13 @@ class Offers:
 
     # -- kept in mind ----------------------------------------------------------------
 
-    def _offered(
-        self, groups: TaughtGroups, own: str, row: Any, without: frozenset[str]
-    ) -> list[tuple[str, float]]:
-        """What the groups offer; the same as last time where nothing but this query was taught."""
-        if row is None:
-            return []
-        key = own, without, np.asarray(row).tobytes()
-        read, found = self._found.get(key, (-1, []))
-        if read < 0 or not {own}.issuperset(self._changed[read:]):
-            if len(self._found) >= REMEMBERED:
-                self._found.clear()
-            found = groups.offered(row, without)
-            self._found[key] = len(self._changed), found
-        return found
-
     def _ready(self, view: View, own: str) -> TaughtGroups:
         """The groups as they are now; what was said of this very query waits for another one."""
         if self._groups is None or self._view != (view.position, view.space):
             step = max(1, len(view) // SAMPLE)
             sample = view.rows(view.ids[::step][:SAMPLE])
             self._groups = TaughtGroups(sample, view.plain)
-            self._waiting, self._changed, self._found = set(), [], {}
+            self._waiting = set()
             self._view, self._seen = (view.position, view.space), (-1, 0)
         before = self._seen[0]
         self._seen, changed = self._taught.changed(self._seen)
@@ -147,7 +129,6 @@ class Offers:
         self._waiting |= {name for line, name in changed if line == LOOK} | self._answered()
         for name in self._waiting - {own}:
             self._put(self._groups, name, view)
-            self._changed.append(name)
         self._waiting &= {own}
         return self._groups
 

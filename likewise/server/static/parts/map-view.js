@@ -114,7 +114,10 @@ export class MapView {
       const free = shown.every(([a, b, wide]) => Math.abs(a - px) > half + wide || Math.abs(b - py) > 26);
       const here = free && px > 0 && py > 0 && px < this.width && py < this.height;
       this.names[at].hidden = !here;
-      if (here) { shown.push([px, py, half]); this.names[at].style.left = `${px}px`; this.names[at].style.top = `${py}px`; }
+      if (!here) continue;
+      shown.push([px, py, half]);
+      this.names[at].style.left = `${Math.max(half, Math.min(px, this.width - half))}px`; // whole at an edge, too
+      this.names[at].style.top = `${py}px`;
     }
   }
 

@@ -35,7 +35,7 @@ export function Teach({ params }) {
   };
   return html`<section class="teach">
     <h1>Teach</h1>
-    <p class="soft">Which of these photos would you want for the one on the left? Your feedback
+    <p class="soft">Which of these photos would you want for the one that is shown first? Your feedback
       changes searches with it at once, and others after learning.</p>
     <${Tally} progress=${progress} lesson=${lesson} />
     ${item
