@@ -11,6 +11,7 @@ import json
 import logging
 import math
 import os
+import re
 import time
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -41,6 +42,7 @@ _BYTES = 8 << 20
 _TRIES = 4
 _LONGEST, _MOST_TAGS = 2_000, 1_000
 _PASSWORD = "LIKEWISE_ENGINE_PASSWORD"
+_LOST = re.compile("connect|deadline|timeout|not loaded|not ready|unavailable|recover")
 
 
 class MilvusServer(Server):
@@ -50,11 +52,8 @@ class MilvusServer(Server):
         parts = urlsplit(self.address.server)
         scheme = "https" if self.address.options.get("tls", "0") not in ("0", "") else "http"
         who = {"user": parts.username, "password": os.environ.get(_PASSWORD, "")}
-        return MilvusClient(
-            f"{scheme}://{parts.hostname or 'localhost'}:{parts.port or 19530}",
-            timeout=10,
-            **(who if parts.username else {}),
-        )
+        where = f"{scheme}://{parts.hostname or 'localhost'}:{parts.port or 19530}"
+        return MilvusClient(where, timeout=10, **(who if parts.username else {}))
 
     def _close(self, db: Any) -> None:
         try:
@@ -74,9 +73,7 @@ class MilvusServer(Server):
             return Gone(f"{where} has no room left ({text}); make some, then index again.")
         if error.code == 100 or "not found" in text:
             return Gone(f"A collection is gone from {where}; run: likewise verify --engine.")
-        words = ("connect", "deadline", "timeout", "not loaded", "not ready", "unavailable",
-                 "recover")  # fmt: skip
-        lost = error.code in (1, 2, 3) or any(word in text.lower() for word in words)
+        lost = error.code in (1, 2, 3) or _LOST.search(text.lower()) is not None
         return Gone(f"{where} cannot be reached or refused ({text}).", lost=lost)
 
     def check(self, owner: str) -> None:
@@ -181,9 +178,7 @@ class MilvusIndex(RemoteIndex):
         rows = iter(facts) if facts is not None else None
         for start in range(0, len(ids), step):
             part = ids[start : start + step].tolist()
-            known: list[Any] = [NOTHING] * len(part)
-            if rows is not None:
-                known = list(islice(rows, len(part)))
+            known = [NOTHING] * len(part) if rows is None else list(islice(rows, len(part)))
             data = [
                 {"id": item, "code": code, "path": path.hex(), "tags": tags[:_MOST_TAGS],
                  **dict(zip(FACTS[1:5], rest))}
@@ -228,9 +223,8 @@ class MilvusIndex(RemoteIndex):
         parts = []
         for fact, how, value in allowed.conditions or []:
             if fact == "tags":
-                parts.append(
-                    f"{'' if how == 'has' else 'not '}array_contains(tags, {_text(value)})"
-                )
+                has = "" if how == "has" else "not "
+                parts.append(f"{has}array_contains(tags, {_text(value)})")
             elif how == "in":
                 parts.append(f"{fact} in [{', '.join(map(_text, value))}]")
             else:

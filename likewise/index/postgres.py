@@ -218,18 +218,15 @@ class PostgresIndex(RemoteIndex):
             db.execute("SET LOCAL statement_timeout = 0")
             db.execute("SET LOCAL maintenance_work_mem = '512MB'")
             db.execute("SET LOCAL max_parallel_maintenance_workers = 0")
-            db.execute(
-                f"CREATE TABLE {table} "
-                f"(id bigint NOT NULL, code vector({self._width}) NOT NULL, {columns})"
-            )
+            known = f"id bigint NOT NULL, code vector({self._width}) NOT NULL"
+            db.execute(f"CREATE TABLE {table} ({known}, {columns})")
             self._copy(self._ids, codes, facts)
             db.execute(f"ALTER TABLE {table} ADD PRIMARY KEY (id)")
             if self.structure != "scan":
                 ops = "halfvec_ip_ops" if self._half else "vector_ip_ops"
                 how = f"WITH (lists = {self._lists})" if self.structure == "ivfflat" else ""
-                db.execute(
-                    f"CREATE INDEX ON {table} USING {self.structure} ({self._sought} {ops}) {how}"
-                )
+                kind = f"{self.structure} ({self._sought} {ops})"
+                db.execute(f"CREATE INDEX ON {table} USING {kind} {how}")
             if facts is not None:
                 for name in FACTS:
                     kind = "USING gin" if name == "tags" else ""
@@ -288,11 +285,9 @@ class PostgresIndex(RemoteIndex):
             deep = 2 * k if self._half else k
         else:
             deep = max(self._probes, 2 * k if self._half else k)
-            wanted = {
-                "hnsw.ef_search": min(_MOST_EF, deep),
-                "hnsw.iterative_scan": "relaxed_order",
-                "hnsw.max_scan_tuples": max(20_000, math.ceil(4 * deep / share)),
-            }
+            most = max(20_000, math.ceil(4 * deep / share))
+            wanted = {"hnsw.ef_search": min(_MOST_EF, deep), "hnsw.max_scan_tuples": most,
+                      "hnsw.iterative_scan": "relaxed_order"}  # fmt: skip
         if db.likewise != wanted:
             calls = ", ".join(f"set_config('{n}', '{v}', false)" for n, v in wanted.items())
             db.execute(f"SELECT {calls}")

@@ -61,9 +61,9 @@ def _reduced(x: Any, weights: Any, dims: int = 32) -> FloatArray:
 
 def _placed(centres: FloatArray, seed: int) -> FloatArray:
     n = len(centres)
-    if n == 1:
-        return np.zeros((1, 2))
     start = np.zeros((n, 2))
+    if n == 1:
+        return start
     u, s, _ = np.linalg.svd(centres - centres.mean(axis=0), full_matrices=False)
     axes = min(2, len(s))
     top = np.abs(u[:, :axes]).argmax(axis=0)

@@ -124,16 +124,11 @@ class Layouts:
         ordered = ids[laid.order]
         tagged = self._store.texts.tagged(NAMED)
         rows = {tag: np.flatnonzero(np.isin(ordered, items)) for tag, items in tagged.items()}
+        names = tuple(island_names((laid.cells + 0.5) / 2**laid.bits, rows))
         return CollectionMap(
-            _name(view),
-            view.generation,
-            laid.bits,
-            ordered,
-            laid.cells,
-            laid.levels,
-            self._pages(ordered),
-            tuple(island_names((laid.cells + 0.5) / 2**laid.bits, rows)),
-        )
+            _name(view), view.generation, laid.bits, ordered, laid.cells, laid.levels,
+            self._pages(ordered), names,
+        )  # fmt: skip
 
     def _pages(self, ordered: IdArray) -> tuple[str, ...]:
         content = self._store.items.contents()
@@ -146,12 +141,8 @@ class Layouts:
 
     def keep_map(self, made: CollectionMap) -> None:
         """Keep what :meth:`prepare_map` made, instead of the map before."""
-        arrays = {
-            "ids": made.ids,
-            "cells": made.cells,
-            "levels": made.levels,
-            "pages": np.frombuffer(bytes.fromhex("".join(made.pages)), np.uint8).reshape(-1, 32),
-        }
+        pages = np.frombuffer(bytes.fromhex("".join(made.pages)), np.uint8).reshape(-1, 32)
+        arrays = {"ids": made.ids, "cells": made.cells, "levels": made.levels, "pages": pages}
         card = {"generation": made.generation, "bits": made.bits, "names": made.names}
         self._store.maps.put(made.name, arrays, card)
         self._store.maps.keep_pages(made.pages)
@@ -165,15 +156,13 @@ class Layouts:
 
     def page(self, name: str) -> tuple[bytes, bool]:
         """A page of small pictures as a JPEG, and whether every picture could be drawn."""
-        kept = self._store.maps.page(name)
-        if kept is not None:
+        if (kept := self._store.maps.page(name)) is not None:
             return kept, True
         now = self.map()
         if now is None or name not in now.pages:
             raise NotFound("There is no such page of the map; ask for the map again.")
         with self._making:  # one at a time: searches need the other cores
-            kept = self._store.maps.page(name)
-            if kept is not None:
+            if (kept := self._store.maps.page(name)) is not None:
                 return kept, True
             at = now.pages.index(name) * ON_PAGE
             data, whole = self._draw(now.ids[at : at + ON_PAGE].tolist())

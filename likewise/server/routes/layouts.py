@@ -80,20 +80,18 @@ class MapOut(BaseModel):
 @router.get("/map", response_model=MapOut)
 def the_map(here: Here) -> dict[str, Any]:
     """The map of the collection; where it is not drawn yet, POST to the same address."""
+    about: dict[str, Any] = {
+        "current": here.collection.layouts.is_current, "tile": TILE, "across": ACROSS,
+        "on_page": ON_PAGE, "generation": 0, "count": 0, "bits": 0, "items": None,
+        "pages": [], "names": [], "counts": [],
+    }  # fmt: skip
     made = here.collection.layouts.map()
-    return {
-        "current": here.collection.layouts.is_current,
-        "generation": 0 if made is None else made.generation,
-        "count": 0 if made is None else len(made.ids),
-        "bits": 0 if made is None else made.bits,
-        "tile": TILE,
-        "across": ACROSS,
-        "on_page": ON_PAGE,
-        "items": None if made is None else f"/api/v1/map/items/{made.name}",
-        "pages": [] if made is None else [f"/api/v1/map/pages/{name}" for name in made.pages],
-        "names": [] if made is None else [NameOut(text=t, x=x, y=y) for t, x, y in made.names],
-        "counts": [] if made is None else made.counts(),
-    }
+    return about if made is None else {
+        **about, "generation": made.generation, "count": len(made.ids), "bits": made.bits,
+        "items": f"/api/v1/map/items/{made.name}", "counts": made.counts(),
+        "pages": [f"/api/v1/map/pages/{name}" for name in made.pages],
+        "names": [NameOut(text=t, x=x, y=y) for t, x, y in made.names],
+    }  # fmt: skip
 
 
 @router.post("/map", response_model=JobOut, status_code=202)
