@@ -24,7 +24,6 @@ import argparse
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -251,10 +250,15 @@ def main(report: Report) -> None:
     count = report.settings.get("count") or (70 if report.quick else COUNT)
     size = report.settings.get("megapixels") or (0.2 if report.quick else MEGAPIXELS)
     queries = report.settings.get("queries") or (3 if report.quick else QUERIES)
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        folder = Path(report.settings.get("photos") or place) / "camera"
-        kinds = write(folder, count, size, report.quick)
-        shutil.rmtree(folder / ".likewise", ignore_errors=True)  # of an earlier run
+    kept = report.settings.get("photos")
+    with tempfile.TemporaryDirectory(dir=kept) as place, sync_playwright() as playwright:
+        folder = Path(place) / "camera"
+        made = Path(kept) / "made" if kept else folder
+        kinds = write(made, count, size, report.quick)
+        if kept:  # a fresh folder of these files alone
+            folder.mkdir()
+            for name in kinds:
+                os.link(made / name, folder / name)
         if report.settings.get("only_make"):
             return
         size_of_all = sum(os.path.getsize(folder / name) for name in kinds)
