@@ -251,6 +251,8 @@ def main(report: Report) -> None:
     size = report.settings.get("megapixels") or (0.2 if report.quick else MEGAPIXELS)
     queries = report.settings.get("queries") or (3 if report.quick else QUERIES)
     kept = report.settings.get("photos")
+    if kept:
+        Path(kept).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept) as place, sync_playwright() as playwright:
         folder = Path(place) / "camera"
         made = Path(kept) / "made" if kept else folder
