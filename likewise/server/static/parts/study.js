@@ -43,5 +43,5 @@ export function Wanted() {
 
 function Photo({ item }) {
   const src = useThumbnail({ item });
-  return src ? html`<img class="end-picture" src=${src} alt="the photo to look for" />` : null;
+  return src ? html`<img class="end-picture" src=${src} alt="the photo to look for" />` : html`<span class="end-picture"></span>`; // keeps its room
 }
