@@ -281,12 +281,15 @@ class Search:
     def lists(
         self, asked: Understood, k: int, own: Sequence[int], among: Among | None
     ) -> dict[str, Hits]:
-        """What each kind of evidence finds, deep enough to be fused."""
+        """What each kind of evidence finds, deep enough to be fused; none that finds nothing."""
         query, surrogate = asked.query, asked.surrogate
-        several = bool(query.text) and surrogate is not None
         out = [*own, *asked.crossed]
-        depth = (k * DEEPER if several else k) + len(out)
+        depth = (k * DEEPER if query.text and surrogate is not None else k) + len(out)
         lists: dict[str, Hits] = {}
+        written = Hits(np.zeros(0, np.int64), np.zeros(0))
+        if query.text:
+            written = full_text(self._store, query.text, depth, asked.read, among=among)
+            depth = depth if len(written.ids) else k + len(out)
         if asked.by_text_alone:
             assert asked.read is not None
             lists[asked.read.found_by] = asked.read.find(asked.view, depth, among=among)
@@ -295,9 +298,9 @@ class Search:
             if asked.stages[0][0] == TEXT and asked.read is not None:
                 name = asked.read.found_by
             lists[name] = asked.found(depth, among)
-        if query.text:
-            lists["words"] = full_text(self._store, query.text, depth, asked.read, among=among)
-        return {name: _without(hits, out) for name, hits in lists.items()}
+        lists["words"] = written
+        left = {name: _without(hits, out) for name, hits in lists.items()}
+        return {name: hits for name, hits in left.items() if len(hits.ids)}
 
     def _among(self, wanted: Filter) -> Among | None:
         items = self._store.items

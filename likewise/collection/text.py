@@ -34,7 +34,8 @@ class Read(NamedTuple):
     """What a reader makes of a text; no surrogate where it knows none of the words.
 
     ``small`` is a compact index and the text's surrogate there, where asked for; ``spoken`` what
-    words of the shipped table were taken for; ``note`` a sentence on what was not understood.
+    words of the shipped table were taken for; ``note`` a sentence on what was not understood;
+    ``is_written``: a person or a camera wrote one of the words somewhere.
     """
 
     surrogate: Surrogate | None
@@ -44,6 +45,7 @@ class Read(NamedTuple):
     small: tuple[Index, Surrogate] | None = None
     spoken: Spoken | None = None
     note: str = ""
+    is_written: bool = True
 
     @property
     def found_by(self) -> str:
@@ -81,8 +83,10 @@ def read(
         taken = set(own.known)
         words = [(w, k) for w, k in words if not taken.issuperset(learned.vocabulary.stems(w))]
 
+    is_written = store.words.has(" ".join((*(word for word, _ in words), text)))
+
     def named(word: str) -> IdArray:
-        ids = store.words.named(word)
+        ids = store.words.named(word) if is_written else np.zeros(0, np.int64)
         return ids if without is None else ids[~np.isin(ids, without)]
 
     line, whole, trouble = view.line, None, ""
@@ -104,7 +108,7 @@ def read(
     empty = whole is None and not told.known and not told.unknown
     note = trouble or _note(unknown, bool(deaf), empty)
     if said is None:
-        return own._replace(unknown=unknown, note=note)
+        return own._replace(unknown=unknown, note=note, is_written=is_written)
     far = [k.word for k in said.known if k.confidence < NEAR and k.word not in said.named]
     if said.faint and not unknown:
         note = f"Probably nothing here shows {said.known[0].word}; what comes nearest is shown."
@@ -114,10 +118,11 @@ def read(
     known = (*own.known, *(w for w, _ in words if w in heard))
     title = NETWORK if whole is not None else TITLE if said.known else "own words"
     if own.surrogate is None:
-        return Read(said.surrogate, known, unknown, title, None, said, note)
+        return Read(said.surrogate, known, unknown, title, None, said, note, is_written)
     assert meanings is not None
     both = meanings.scaled(own.surrogate) + said.surrogate
-    return Read(both, known, unknown, f"{own.title} + {title}", None, said, note)
+    title = f"{own.title} + {title}"
+    return Read(both, known, unknown, title, None, said, note, is_written)
 
 
 def _note(unknown: Sequence[str], deaf: bool, empty: bool) -> str:
@@ -209,6 +214,8 @@ def full_text(
     count only where nobody knows what the words look like: else they have been heard already.
     """
     understood = read is not None and read.surrogate is not None and not read.unknown
+    if read is not None and understood and not read.is_written:
+        return Hits(np.zeros(0, np.int64), np.zeros(0))
     return store.words.search(
         text, k, among=among, any_word=not understood, automatic=not understood
     )

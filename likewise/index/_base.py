@@ -344,9 +344,9 @@ class BaseIndex(ABC):
 
 def _looked_over(vectors: FloatArray, side: NDArray[np.float64]) -> tuple[bool, int]:
     """Whether float32 holds the vectors well, and how many rows are zero; all must be finite."""
-    if len(vectors) == 1:  # a dozen calls of numpy's would cost as much as a small search
-        if 1e-15 < max(float(vectors.max()), -float(vectors.min())) < 1e15:
-            return True, 0
+    # One row apart: a dozen calls of numpy's would cost as much as a small search.
+    if len(vectors) == 1 and 1e-15 < max(float(vectors.max()), -float(vectors.min())) < 1e15:
+        return True, 0
     peaks = np.abs(vectors).max(axis=1)
     if not np.isfinite(peaks).all():
         raise not_finite()

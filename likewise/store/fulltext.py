@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -67,6 +68,7 @@ def forms(word: str) -> list[str]:
     return [form for form in dict.fromkeys(out) if form]
 
 
+@lru_cache(maxsize=256)
 def build_query(text: str, *, any_word: bool = False, prefix: bool = False) -> str:
     """An FTS5 query from what a person typed; empty where nothing is left to search for.
 
@@ -152,6 +154,17 @@ class Words:
                             break
                 least = min(found.values(), default=np.inf)
         return Hits(np.array([*found], dtype=np.int64), np.array([*found.values()], np.float64))
+
+    def has(self, text: str) -> bool:
+        """Whether people or cameras wrote one of these words, or one that begins so, anywhere."""
+        text = text.replace('"', " ").replace("-", " ")
+        both = [build_query(text, any_word=True, prefix=prefix) for prefix in (False, True)]
+        if not both[0]:
+            return False
+        asked = f"{_OWN}(({both[0]}) OR ({both[1]}))"
+        with self._catalogue.reading() as db:
+            found = db.execute("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (asked,))
+            return found.fetchone() is not None
 
     def named(self, word: str, most: int = 200) -> IdArray:
         """Some items that people named by a word: in captions, tags, names of files and folders.

@@ -74,6 +74,10 @@ def test_words_find_what_nobody_described(shown, text, kind):
     assert all("class names" in r.found_by for r in answer)
     assert answer.reader == "class names"
     assert not answer.notes
+    # Full text found nothing, so that the words' own scores stand, best first.
+    told = shown.why(shown.query(text=text), answer[0].item)
+    assert answer[0].score == pytest.approx(told["score"], rel=1e-4)
+    assert "fused" not in told
 
 
 def test_why_names_the_classes_that_spoke_and_sums_up(shown):

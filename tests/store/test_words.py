@@ -123,6 +123,25 @@ def test_no_text_breaks_the_search(shared: Store, text: str) -> None:
     assert set(hits.ids.tolist()) <= {1, 2, 3}
 
 
+words = st.sampled_from(
+    ["beach", "lighthouses", "light", "nik", "menu", "seashore", "zebra", "-old"]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(words | st.text(max_size=8), max_size=4).map(" ".join))
+def test_what_nobody_wrote_is_not_looked_for_and_would_not_be_found(
+    shared: Store, text: str
+) -> None:
+    text = text.encode("utf-8", "replace").decode()
+    found = shared.words.search(text, 5, any_word=True, automatic=False)
+    if not shared.words.has(text):
+        assert not len(found.ids)
+        assert not any(len(shared.words.named(word)) for word in text.split())
+    assert not shared.words.has("seashore")  # by the network alone
+    assert shared.words.has("zebra lightho")
+
+
 def test_queries_are_quoted() -> None:
     assert build_query("red OR blue", prefix=True) == '"red"* AND "OR"* AND "blue"*'
     assert build_query('"a b" -c', any_word=True) == '("a b") NOT (("c"))'
