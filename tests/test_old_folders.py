@@ -90,6 +90,8 @@ def binary(line: Objects) -> WordTable:
 
 CHANGED = {"text with clicks and marks"}
 """Marks on words move them since, and what was crossed leaves the list."""
+NOT_FUSED = {"text, learned"}
+"""Full text finds nothing there: the words' own scores stand since, in the same order."""
 
 
 @pytest.mark.parametrize("name", TOLD["answers"])
@@ -105,6 +107,10 @@ def test_an_old_folder_answers_as_it_did(
         assert not found.degraded
     if name in CHANGED:
         assert found.ids[0] == told["ids"][0]
+        return
+    if name in NOT_FUSED:
+        assert found.ids.tolist() == told["ids"]
+        assert (np.diff(found.scores) <= 0).all()
         return
     assert_same_answer(found, told)
 
