@@ -183,7 +183,8 @@ def _pieces(file: Any, first: int, last: int, sums: bytes, blank: Spans) -> byte
     """The bytes of some neighbouring pieces, each compared with its checksum."""
     file.seek(first * PIECE)
     read: bytes = file.read((last - first) * PIECE)
-    for data in (read, bytes(blanked(read, first * PIECE, blank))) if blank else (read,):
+    for zeros in ((), blank) if blank else ((),):
+        data = bytes(blanked(read, first * PIECE, zeros)) if zeros else read
         view = memoryview(data)
         found = [zlib.crc32(view[at : at + PIECE]) for at in range(0, len(data), PIECE)]
         if as_bytes(found) == sums[4 * first : 4 * last]:
