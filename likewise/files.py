@@ -1,18 +1,21 @@
 """Files that are there after a power cut: write, sync, rename, sync the folder.
 
-Every file of the data folder is written once and never changed in place, so a reader
-sees either all of it or nothing, and a checksum made while writing stays true.
+Every file of the data folder is written once, so a reader sees either all of it or nothing, and a
+checksum made while writing stays true.  Only what is forgotten is overwritten with zeros in place;
+checksums are those of the file with these zeros, so they hold before, while and after that is done.
 """
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import errno
 import hashlib
+import itertools
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +55,7 @@ def sync_folder(path: Path) -> None:
 
 
 def write_file(
-    path: Path,
-    chunks: Iterable[Any],
-    *,
-    durable: bool = True,
-    private: bool = False,
+    path: Path, chunks: Iterable[Any], *, durable: bool = True, private: bool = False
 ) -> tuple[str, int]:
     """Write chunks of bytes aside, sync them, and give the file its name in one step.
 
@@ -96,10 +95,72 @@ def make_folder(folder: Path, *, durable: bool = True) -> None:
         sync_folder(folder.parent)
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hex."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+Spans = Sequence[Sequence[int]]
+"""Parts of a file, each as its first byte and the one after its last; in order, and apart."""
+
+
+def sha256_of(path: Path, blank: Spans = ()) -> str:
+    """SHA-256 of a file's bytes, in hex; with zeros where it is to be blank."""
+    with open(path, "rb", buffering=0) as file:
+        if not blank:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        while chunk := file.read(1 << 20):
+            digest.update(blanked(chunk, file.tell() - len(chunk), blank))
+        return digest.hexdigest()
+
+
+def blanked(data: bytes, at: int, blank: Spans) -> bytearray:
+    """What a file holds from a byte on, with zeros where it is to be blank."""
+    out, end = bytearray(data), at + len(data)
+    first = bisect.bisect_right(blank, at, key=lambda span: span[1])
+    for start, stop in itertools.takewhile(lambda span: span[0] < end, blank[first:]):
+        low, high = max(start, at) - at, min(stop, end) - at
+        out[low:high] = bytes(high - low)
+    return out
+
+
+def overwrite(path: Path, blank: Spans, folder: Path) -> None:
+    """Write zeros into parts of a file, on the disk when this returns.
+
+    Where the file has another name too (a backup of links), that one keeps its bytes: a copy, made
+    in ``folder``, takes its place here.
+    """
+    target = path
+    if path.stat().st_nlink > 1:
+        target = folder / (TEMPORARY + secrets.token_hex(8))
+        copy_file(path, target)
+    with open(target, "rb+") as file:
+        for start, stop in blank:
+            file.seek(start)
+            file.write(bytes(stop - start))
+        file.flush()
+        sync_file(file.fileno())
+    if target != path:
+        os.replace(target, path)
+        sync_folder(path.parent)
+
+
+def copy_file(source: Path, target: Path, *, link: bool = False) -> None:
+    """Copy a file, synced, or ``link`` it where that can be."""
+    import shutil
+
+    if link:
+        with contextlib.suppress(PermissionError, NotImplementedError):
+            try:
+                os.link(source, target)
+                return
+            except OSError as error:
+                if isinstance(error, FileNotFoundError):
+                    raise
+    try:
+        shutil.copyfile(source, target)
+        source.stat()  # what loses its name meanwhile may be overwritten: it is not there any more
+    except BaseException:
+        remove_file(target)  # half a file must not count as copied
+        raise
+    with open(target, "rb+") as file:
+        sync_file(file.fileno())
 
 
 def read_checked(path: Path, sha256: str, what: str) -> bytes:

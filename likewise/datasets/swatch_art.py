@@ -17,10 +17,8 @@ from likewise.datasets.swatch_motifs import GROUND, MOTIFS, UPRIGHT, Field, Laye
 from likewise.datasets.swatch_palettes import Palette, palette, to_srgb
 
 SCALES: dict[str, tuple[float, float]] = {
-    "small": (11.0, 13.5),
-    "medium": (6.0, 7.2),
-    "large": (3.0, 3.6),
-}
+    "small": (11.0, 13.5), "medium": (6.0, 7.2), "large": (3.0, 3.6)
+}  # fmt: skip
 """Repeats of the motif along the longer side, from and to."""
 
 Surface = tuple[Field, Field]
@@ -68,10 +66,8 @@ def _plane(design: Design, height: int, width: int, size: int, rng: np.random.Ge
         angle = rng.choice([0.0, 0.0, np.pi / 4, np.pi / 2]) + np.deg2rad(rng.uniform(-4, 4))
     y, x = np.meshgrid(
         np.arange(height, dtype=np.float32) + np.float32(0.5 - height / 2),
-        np.arange(width, dtype=np.float32) + np.float32(0.5 - width / 2),
-        indexing="ij",
-        sparse=True,
-    )
+        np.arange(width, dtype=np.float32) + np.float32(0.5 - width / 2), indexing="ij", sparse=True
+    )  # fmt: skip
     unit, c, s = np.float32(repeats / size), np.float32(np.cos(angle)), np.float32(np.sin(angle))
     # 100 keeps cell numbers positive; the shift decides what stands in the middle.
     shift = rng.uniform(100.0, 101.0, 2).astype(np.float32)
@@ -213,13 +209,9 @@ def _washed(height: int, width: int, unit: float, rng: np.random.Generator) -> S
 
 
 TEXTURES: dict[str, Callable[[int, int, float, np.random.Generator], Surface]] = {
-    "smooth": _smooth,
-    "paper": _paper,
-    "woven": _woven,
-    "speckled": _speckled,
-    "brushed": _brushed,
-    "washed": _washed,
-}
+    "smooth": _smooth, "paper": _paper, "woven": _woven, "speckled": _speckled, "brushed": _brushed,
+    "washed": _washed
+}  # fmt: skip
 """Every surface by its name in the truth."""
 
 _RAISED = frozenset({"smooth", "paper"})

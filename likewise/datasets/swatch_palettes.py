@@ -13,56 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 COLOURS: dict[str, tuple[float, float, float]] = {
-    "red": (0.57, 0.19, 25.0),
-    "orange": (0.70, 0.16, 56.0),
-    "yellow": (0.82, 0.15, 90.0),
-    "olive": (0.58, 0.10, 114.0),
-    "green": (0.58, 0.13, 150.0),
-    "teal": (0.58, 0.095, 195.0),
-    "blue": (0.59, 0.14, 252.0),
-    "navy": (0.36, 0.10, 266.0),
-    "purple": (0.52, 0.15, 305.0),
-    "pink": (0.74, 0.13, 356.0),
-    "brown": (0.46, 0.075, 52.0),
-    "grey": (0.60, 0.008, 260.0),
-}
+    "red": (0.57, 0.19, 25.0), "orange": (0.70, 0.16, 56.0), "yellow": (0.82, 0.15, 90.0),
+    "olive": (0.58, 0.10, 114.0), "green": (0.58, 0.13, 150.0), "teal": (0.58, 0.095, 195.0),
+    "blue": (0.59, 0.14, 252.0), "navy": (0.36, 0.10, 266.0), "purple": (0.52, 0.15, 305.0),
+    "pink": (0.74, 0.13, 356.0), "brown": (0.46, 0.075, 52.0), "grey": (0.60, 0.008, 260.0)
+}  # fmt: skip
 """The colour names of the truth, as (lightness, chroma, hue in degrees)."""
 
 GROUNDS: dict[str, tuple[float, float, float]] = {
-    "white": (0.975, 0.004, 95.0),
-    "cream": (0.950, 0.030, 92.0),
-    "sand": (0.880, 0.038, 80.0),
-    "blush": (0.915, 0.034, 22.0),
-    "mist": (0.920, 0.018, 228.0),
-    "sage": (0.880, 0.030, 142.0),
-    "charcoal": (0.305, 0.010, 260.0),
-    "midnight": (0.295, 0.050, 272.0),
-}
+    "white": (0.975, 0.004, 95.0), "cream": (0.950, 0.030, 92.0), "sand": (0.880, 0.038, 80.0),
+    "blush": (0.915, 0.034, 22.0), "mist": (0.920, 0.018, 228.0), "sage": (0.880, 0.030, 142.0),
+    "charcoal": (0.305, 0.010, 260.0), "midnight": (0.295, 0.050, 272.0)
+}  # fmt: skip
 """What the motif lies on."""
 
 # Pairs in which the motif would be hard to see, or would look muddy.
 _UNSUITED: dict[str, tuple[str, ...]] = {
-    "red": ("midnight",),
-    "orange": (),
-    "yellow": ("white", "cream", "sand", "sage", "blush"),
-    "olive": ("sage", "midnight"),
-    "green": ("sage",),
-    "teal": ("sage",),
-    "blue": ("charcoal",),
-    "navy": ("charcoal", "midnight"),
-    "purple": ("charcoal", "sage"),
-    "pink": ("blush", "sage", "sand"),
-    "brown": ("charcoal", "midnight"),
-    "grey": ("sage", "sand"),
-}
+    "red": ("midnight",), "orange": (), "yellow": ("white", "cream", "sand", "sage", "blush"),
+    "olive": ("sage", "midnight"), "green": ("sage",), "teal": ("sage",), "blue": ("charcoal",),
+    "navy": ("charcoal", "midnight"), "purple": ("charcoal", "sage"),
+    "pink": ("blush", "sage", "sand"), "brown": ("charcoal", "midnight"), "grey": ("sage", "sand")
+}  # fmt: skip
 
 # What a small accent (a flower's heart, a plaid's thin line) may be.
 _ACCENTS: tuple[tuple[float, float, float], ...] = (
-    (0.84, 0.13, 86.0),
-    (0.96, 0.020, 92.0),
-    (0.74, 0.12, 40.0),
-    (0.80, 0.07, 195.0),
-)
+    (0.84, 0.13, 86.0), (0.96, 0.020, 92.0), (0.74, 0.12, 40.0), (0.80, 0.07, 195.0)
+)  # fmt: skip
 
 _TO_LMS = np.array(
     [

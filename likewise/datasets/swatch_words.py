@@ -16,61 +16,30 @@ from likewise.datasets.swatch_art import Design
 
 SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     "motif": {
-        "stripes": ("bands", "lines"),
-        "waves": ("ripples",),
-        "chevrons": ("zigzags",),
-        "checks": ("gingham", "squares"),
-        "plaid": ("tartan",),
-        "dots": ("spots", "polka dots"),
-        "rings": ("circles",),
-        "flowers": ("blossoms", "daisies"),
-        "leaves": ("foliage",),
-        "stars": (),
-        "hexagons": ("honeycomb",),
-        "triangles": (),
-        "scales": ("fans",),
-        "bricks": ("brickwork",),
-        "diamonds": ("argyle",),
-        "terrazzo": ("stone chips",),
+        "stripes": ("bands", "lines"), "waves": ("ripples",), "chevrons": ("zigzags",),
+        "checks": ("gingham", "squares"), "plaid": ("tartan",), "dots": ("spots", "polka dots"),
+        "rings": ("circles",), "flowers": ("blossoms", "daisies"), "leaves": ("foliage",),
+        "stars": (), "hexagons": ("honeycomb",), "triangles": (), "scales": ("fans",),
+        "bricks": ("brickwork",), "diamonds": ("argyle",), "terrazzo": ("stone chips",)
     },
     "colour": {
-        "red": ("scarlet", "crimson"),
-        "orange": ("tangerine",),
-        "yellow": ("golden", "mustard"),
-        "olive": ("moss",),
-        "green": ("emerald",),
-        "teal": ("turquoise",),
-        "blue": ("azure",),
-        "navy": ("indigo",),
-        "purple": ("violet",),
-        "pink": ("rose",),
-        "brown": ("chestnut",),
-        "grey": ("silver",),
+        "red": ("scarlet", "crimson"), "orange": ("tangerine",), "yellow": ("golden", "mustard"),
+        "olive": ("moss",), "green": ("emerald",), "teal": ("turquoise",), "blue": ("azure",),
+        "navy": ("indigo",), "purple": ("violet",), "pink": ("rose",), "brown": ("chestnut",),
+        "grey": ("silver",)
     },
     "scale": {
-        "small": ("tiny", "fine"),
-        "medium": ("middling",),
-        "large": ("big", "bold"),
+        "small": ("tiny", "fine"), "medium": ("middling",), "large": ("big", "bold")
     },
     "ground": {
-        "white": (),
-        "cream": ("ivory",),
-        "sand": ("beige",),
-        "blush": (),
-        "mist": (),
-        "sage": (),
-        "charcoal": (),
-        "midnight": (),
+        "white": (), "cream": ("ivory",), "sand": ("beige",), "blush": (), "mist": (), "sage": (),
+        "charcoal": (), "midnight": ()
     },
     "texture": {
-        "smooth": ("flat",),
-        "paper": ("papery",),
-        "woven": ("linen",),
-        "speckled": ("flecked",),
-        "brushed": ("brushy",),
-        "washed": ("watercolour",),
+        "smooth": ("flat",), "paper": ("papery",), "woven": ("linen",), "speckled": ("flecked",),
+        "brushed": ("brushy",), "washed": ("watercolour",)
     },
-}
+}  # fmt: skip
 """By what they speak of: each name of the truth, and other words for it."""
 
 _FORMS = (

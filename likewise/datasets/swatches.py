@@ -97,13 +97,9 @@ class SwatchSet:
         return pictures
 
     def write(
-        self,
-        folder: str | Path,
-        progress: Progress | None = None,
-        *,
-        jobs: int = -1,
-        first: int | None = None,
-    ) -> Path:
+        self, folder: str | Path, progress: Progress | None = None, *, jobs: int = -1,
+        first: int | None = None
+    ) -> Path:  # fmt: skip
         """Write the pictures and ``captions.csv`` (columns file, caption, tags) into a folder.
 
         Calling it again finishes what was interrupted, and touches nothing that is there.
@@ -143,13 +139,9 @@ class SwatchSet:
         captioned = sum(1 for text in self.captions if text)
         groups = len({item.group for item in self.items})
         return {
-            "swatches": len(self),
-            "size": self.size,
-            "seed": self.seed,
-            "designs": groups,
-            "captioned": captioned,
-            "recipe": RECIPE_VERSION,
-        }
+            "swatches": len(self), "size": self.size, "seed": self.seed, "designs": groups,
+            "captioned": captioned, "recipe": RECIPE_VERSION
+        }  # fmt: skip
 
     def _sidecar(self) -> str:
         text = io.StringIO()
@@ -162,14 +154,9 @@ class SwatchSet:
 
 
 def swatches(
-    n: int = 2000,
-    size: int = 256,
-    seed: int = 0,
-    *,
-    duplicates: float = 0.1,
-    captioned: float = 0.7,
-    synonyms: float = 0.15,
-) -> SwatchSet:
+    n: int = 2000, size: int = 256, seed: int = 0, *, duplicates: float = 0.1,
+    captioned: float = 0.7, synonyms: float = 0.15
+) -> SwatchSet:  # fmt: skip
     """A collection of ``n`` swatches with known truth.
 
     Parameters

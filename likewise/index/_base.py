@@ -86,15 +86,9 @@ class BaseIndex(ABC):
 
     @classmethod
     def build(
-        cls,
-        codes: Any,
-        ids: Any = None,
-        *,
-        space: str = "",
-        side: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        **settings: Any,
-    ) -> Self:
+        cls, codes: Any, ids: Any = None, *, space: str = "", side: Mapping[str, Any] | None = None,
+        seed: int = 0, **settings: Any
+    ) -> Self:  # fmt: skip
         """An index of codes, one row an item.
 
         Parameters
@@ -187,13 +181,9 @@ class BaseIndex(ABC):
         """
         settings, writers = self._contents()
         manifest = {
-            "kind": self.kind,
-            "space": self.space,
-            "items": len(self),
-            "dim": self.dim,
-            "side": list(self.side_names),
-            "settings": settings,
-        }
+            "kind": self.kind, "space": self.space, "items": len(self), "dim": self.dim,
+            "side": list(self.side_names), "settings": settings
+        }  # fmt: skip
         write_folder(Path(folder), manifest, {"ids.npy": array_writer(self._ids), **writers})
 
     @classmethod
@@ -211,11 +201,9 @@ class BaseIndex(ABC):
         """
         saved = SavedFolder(folder, cls.kind, mmap=mmap, compared=compared)
         common = {
-            "ids": saved.array("ids.npy"),
-            "dim": saved.manifest["dim"],
-            "space": saved.manifest["space"],
-            "side_names": saved.manifest["side"],
-        }
+            "ids": saved.array("ids.npy"), "dim": saved.manifest["dim"],
+            "space": saved.manifest["space"], "side_names": saved.manifest["side"]
+        }  # fmt: skip
         return cls._restore(saved, common)
 
     # -- inside -------------------------------------------------------------

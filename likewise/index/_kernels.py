@@ -24,17 +24,6 @@ def dot(a: Any, b: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def dots(rows: Any, vector: Any, out: Any) -> None:
-    """``out[i] = rows[i] . vector``; at memory bandwidth, where BLAS's gemv is not.
-
-    Each row is summed in the same order wherever it lies, so that equal rows get equal
-    scores to the last bit.
-    """
-    for i in range(rows.shape[0]):
-        out[i] = dot(rows[i], vector)
-
-
-@njit(cache=True, nogil=True)
 def dots_at(codes: Any, rows: Any, vector: Any, out: Any) -> None:
     """``out[i] = codes[rows[i]] . vector``, without gathering the rows first."""
     for i in range(rows.shape[0]):

@@ -110,22 +110,22 @@ class FlatIndex(BaseIndex):
         copies = not same or (rows is not None and not few)
         width = max(len(vectors), self.dim if copies else 1)
         step = max(1, BLOCK_BYTES // (vectors.itemsize * width))
-        by_row = few and (total >= _SMALL or "numba" in sys.modules)
-        if by_row:
-            from likewise.index._kernels import dots, dots_at
+        at = few and same and rows is not None and (total >= _SMALL or "numba" in sys.modules)
+        if at:
+            from likewise.index._kernels import dots_at
         for start in range(0, total, step):
             part = slice(start, min(start + step, total))
             where = part if rows is None else rows[part]
             found = np.empty((len(vectors), part.stop - start), vectors.dtype)
-            if by_row and same and rows is not None:
-                for q, vector in enumerate(vectors):
-                    dots_at(self._codes, where, vector, found[q])
+            if at:
+                for vector, row in zip(vectors, found):
+                    dots_at(self._codes, where, vector, row)
             else:
                 block = self._codes[where].astype(vectors.dtype, copy=False)
-                if not by_row:
+                if few and total >= _SMALL and hasattr(np, "vecdot"):  # numpy 2
+                    np.vecdot(vectors[:, None], block, out=found)
+                else:
                     np.matmul(vectors, block.T, out=found)
-                for vector, row in zip(vectors, found) if by_row else ():
-                    dots(block, vector, row)
             if side.any():
                 found += (side @ self._side[where].T).astype(found.dtype)
             yield start, found
@@ -197,5 +197,6 @@ def _longest(codes: Codes) -> float:
     """Length of the longest code: what bounds the rounding of a score."""
     if sparse.issparse(codes) or not len(codes):
         return 0.0
-    squares = (np.square(part.astype(np.float64)).sum(axis=1).max() for _, part in in_blocks(codes))
+    wide: Any = {"dtype": np.float64, "casting": "same_kind"}
+    squares = (np.einsum("ij,ij->i", part, part, **wide).max() for _, part in in_blocks(codes))
     return float(np.sqrt(max(squares)))

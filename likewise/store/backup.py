@@ -1,8 +1,8 @@
-"""Backup while a writer works, and restore: the record only, no caches.
+"""Backup while a writer works, and restore: the record, and of the caches the look's index.
 
 The catalogue is copied through SQLite's own backup, which sees one state; the files that
-this state names never change, so copying them afterwards cannot mix two states.  Indexes and
-thumbnails are rebuilt.
+this state names never change under these names, so copying them afterwards cannot mix two states.
+Other indexes and thumbnails are rebuilt.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from likewise import files
 from likewise.files import make_folder, plain_errors, remove_file, sync_folder
 from likewise.store import catalogue as _catalogue
 from likewise.store.catalogue import Catalogue
+from likewise.store.generations import FOLDER
 from likewise.store.verify import Finding, named_files, verify
 from likewise.types import BadInput, Busy, DataProblem, NotFound
 
@@ -91,23 +92,46 @@ def _copy_state(source: Path, aside: Path, *, link: bool) -> tuple[int, int]:
         with reader.reading() as db:
             db.backup(target)
         target.execute("PRAGMA journal_mode = WAL")
-        target.execute("DELETE FROM generations")  # a cache, and not copied
         named = named_files(target)
+        _copy_index(source, aside, reader, target, link=link)
     finally:
         target.close()
         reader.close()
-    _sync(copy)
+    with open(copy, "rb+") as file:
+        files.sync_file(file.fileno())
     for one in named:
         path = aside / one.path
         if not path.exists():
             make_folder(path.parent)
-            _copy(source / one.path, path, link=link)
+            files.copy_file(source / one.path, path, link=link)
     paths = [copy, *(aside / one.path for one in named)]
-    for path in {*aside.glob("*/*")}.difference(paths):
+    paths += [path for path in (aside / FOLDER).rglob("*") if path.is_file()]
+    for path in {p for p in aside.glob("*/*") if p.is_file()}.difference(paths):
         remove_file(path)  # an earlier try copied it, and the final state does not name it
     for inner in {path.parent for path in paths}:
         sync_folder(inner)
     return len(paths), sum(path.stat().st_size for path in paths)
+
+
+def _copy_index(
+    source: Path, aside: Path, reader: Catalogue, target: sqlite3.Connection, *, link: bool
+) -> None:
+    """Copy the newest index of the look, unless a server's, so that a copy serves at once."""
+    shutil.rmtree(aside / FOLDER, ignore_errors=True)
+    newest = "SELECT MAX(number) FROM generations WHERE line = 'main'"
+    remote = "json_extract(settings, '$.table') IS NOT NULL"
+    target.execute(f"DELETE FROM generations WHERE number IS NOT ({newest}) OR {remote}")
+    for (number,) in target.execute("SELECT number FROM generations").fetchall():
+        place = Path(FOLDER, f"{number:06d}")
+        with contextlib.suppress(FileNotFoundError):
+            for path in [path for path in (source / place).rglob("*") if path.is_file()]:
+                copy = aside / path.relative_to(source)
+                make_folder(copy.parent)
+                files.copy_file(path, copy, link=link)
+            if reader.rows("SELECT 1 FROM generations WHERE number = ?", (number,)):
+                return
+        target.execute("DELETE FROM generations")  # it went meanwhile: a cache, so do without
+        shutil.rmtree(aside / FOLDER, ignore_errors=True)
 
 
 def _must_be_purged(source: Path, lost: Path) -> None:
@@ -119,28 +143,6 @@ def _must_be_purged(source: Path, lost: Path) -> None:
         reader.close()
     if lost in named and not lost.exists():
         raise DataProblem(f"{lost} is missing, so there is nothing whole to back up; run verify.")
-
-
-def _copy(source: Path, target: Path, *, link: bool) -> None:
-    if link:
-        with contextlib.suppress(PermissionError, NotImplementedError):
-            try:
-                os.link(source, target)
-                return
-            except OSError as error:
-                if isinstance(error, FileNotFoundError):
-                    raise
-    try:
-        shutil.copyfile(source, target)
-    except BaseException:
-        remove_file(target)  # half a file must not count as copied
-        raise
-    _sync(target)
-
-
-def _sync(path: Path) -> None:
-    with open(path, "rb+") as file:
-        files.sync_file(file.fileno())
 
 
 @contextlib.contextmanager

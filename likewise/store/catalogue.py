@@ -100,14 +100,10 @@ class Catalogue:
                     "processes; put the data folder on a local disk."
                 )
             for pragma in (
-                "synchronous = FULL",
-                "fullfsync = ON",
-                "checkpoint_fullfsync = ON",
-                "secure_delete = ON",
-                "foreign_keys = ON",
-                "journal_size_limit = 67108864",
-                "cache_size = -65536",
-            ):
+                "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON",
+                "secure_delete = ON", "foreign_keys = ON", "journal_size_limit = 67108864",
+                "cache_size = -65536"
+            ):  # fmt: skip
                 db.execute(f"PRAGMA {pragma}")
             migrations.migrate(db, self.path)
         except BaseException:

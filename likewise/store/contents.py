@@ -55,13 +55,9 @@ class Contents:
     """Contents by id: what waits, what was found, what failed."""
 
     def __init__(
-        self,
-        catalogue: Catalogue,
-        words: Words,
-        texts: Texts,
-        segments: Segments,
-        thumbnails: Thumbnails,
-    ) -> None:
+        self, catalogue: Catalogue, words: Words, texts: Texts, segments: Segments,
+        thumbnails: Thumbnails
+    ) -> None:  # fmt: skip
         self._catalogue, self._words, self._texts = catalogue, words, texts
         self._segments, self._thumbnails = segments, thumbnails
 
@@ -102,12 +98,9 @@ class Contents:
         return self._catalogue.number(f"SELECT COALESCE(SUM(size), 0) {_WAITING}")
 
     def record(
-        self,
-        results: Sequence[Result],
-        blocks: Mapping[str, Any] | None = None,
-        *,
-        dtype: str | Mapping[str, str] = "float32",
-    ) -> int | None:
+        self, results: Sequence[Result], blocks: Mapping[str, Any] | None = None, *,
+        dtype: str | Mapping[str, str] = "float32"
+    ) -> int | None:  # fmt: skip
         """Record a batch in one transaction; gives the id of its segment, if there were vectors.
 
         ``blocks`` have one row for each result *without a problem*, in order; without them the

@@ -39,12 +39,9 @@ def doctor(folder: str | os.PathLike[str]) -> list[Fact]:
     while not ground.exists() and ground != ground.parent:
         ground = ground.parent
     return [
-        _sqlite(sqlite3.sqlite_version_info),
-        _room(ground),
-        _permission(ground),
-        _open_files(open_files.limit()),
-        _writer(path),
-    ]
+        _sqlite(sqlite3.sqlite_version_info), _room(ground), _permission(ground),
+        _open_files(open_files.limit()), _writer(path)
+    ]  # fmt: skip
 
 
 def is_mended(version: tuple[int, ...]) -> bool:

@@ -79,6 +79,8 @@ def finish(store: Store, *, rewrite: bool = False) -> bool:
 
     ``rewrite``: also where the catalogue is large, so that it takes a while.
     """
+    store.segments.blank()
+    store.generations.blank()
     rewrite = rewrite or store.catalogue.path.stat().st_size <= SMALL
     for name, wanted in ((SCRUB, True), (REWRITE, rewrite)):
         if store.settings.get(name, False):

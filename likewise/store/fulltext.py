@@ -109,14 +109,9 @@ class Words:
         self._catalogue = catalogue
 
     def search(
-        self,
-        text: str,
-        k: int,
-        *,
-        among: Among | None = None,
-        any_word: bool = False,
-        automatic: bool = True,
-    ) -> Hits:
+        self, text: str, k: int, *, among: Among | None = None, any_word: bool = False,
+        automatic: bool = True
+    ) -> Hits:  # fmt: skip
         """The ``k`` best present items for words.
 
         First come items that people or cameras described by the whole words, in the order of

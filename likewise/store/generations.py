@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from likewise import files
-from likewise.files import TEMPORARY, plain_errors, sync_folder
+from likewise.files import TEMPORARY, Spans, plain_errors, sync_folder
 from likewise.store.catalogue import Catalogue
 from likewise.store.checks import MANIFEST, Check, check, remember
+from likewise.store.settings import Settings
 from likewise.types import BadInput, IdArray
 
 FOLDER = "generations"
@@ -31,7 +32,7 @@ THINNED = "thinned"
 """Setting of a generation that was copied without what was forgotten, and waits for a build."""
 OF_ROWS = ("contents.npy", "ids.npy", "codes.npy", "bare.npy")
 """Files of a generation that have a row an item."""
-_BATCH = 8_192
+_BLANK = "generations.blank"
 KEEP = 2
 """A reader that has just looked up the newest may still be opening its files when the next
 appears, so the one before stays."""
@@ -58,6 +59,7 @@ class Generations:
 
     def __init__(self, catalogue: Catalogue, folder: Path) -> None:
         self._catalogue, self.folder = catalogue, folder / FOLDER
+        self._settings, self._listed = Settings(catalogue), (0, dict[str, Any]())
 
     @contextlib.contextmanager
     def build(self) -> Iterator[Path]:
@@ -75,23 +77,17 @@ class Generations:
                 shutil.rmtree(aside, ignore_errors=True)
 
     def publish(
-        self,
-        aside: Path,
-        *,
-        space: str,
-        kind: str,
-        segment: int,
-        items: int,
-        line: str = "main",
-        settings: Mapping[str, Any] | None = None,
-    ) -> Generation:
+        self, aside: Path, *, space: str, kind: str, segment: int, items: int, line: str = "main",
+        settings: Mapping[str, Any] | None = None, blank: Mapping[str, Spans] | None = None
+    ) -> Generation:  # fmt: skip
         """Make a folder of :meth:`build` the newest generation of its line.
 
         ``space`` is the fingerprint of the space its codes came from, ``segment`` the newest that
-        it covers (:meth:`Segments.last` when its reading began).
+        it covers (:meth:`Segments.last` when its reading began).  ``blank`` says by file where
+        zeros count as written.
         """
         with plain_errors(self._catalogue.folder):
-            listed, manifest = _write_manifest(aside, space, kind)
+            listed, manifest = _write_manifest(aside, space, kind, blank or {})
             with self._catalogue.transaction() as db:
                 number = self._next()
                 target = self.folder / f"{number:06d}"
@@ -99,6 +95,7 @@ class Generations:
                 aside.rename(target)
                 sync_folder(self.folder)
                 remember(target, listed)
+                self._listed = number, listed
                 db.execute(
                     "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (number, line, kind, space, segment, items, manifest,
@@ -133,35 +130,50 @@ class Generations:
     def thin(self, contents: Iterable[int]) -> None:
         """Let no generation hold codes of these contents any more.
 
-        The newest one is copied without their rows, for a scan of what is left; all others go, and
-        it too where its folder is no sound table of codes.
+        The newest one becomes one of zeros in their rows (:meth:`blank` writes them), for a scan of
+        what is left; all others go, and it too where its folder is no sound table of codes.
         """
         now, kept = self.current(), 0
         if now and (now.folder / OF_ROWS[0]).is_file() and not self.unusable(now, now.space):
-            kept = self._copy_without(now, np.fromiter(contents, np.int64)).number
+            kept = self._without(now, np.fromiter(contents, np.int64)).number
         for generation in self.all():
             if generation.number != kept:
                 self._withdraw(generation)
 
-    def _copy_without(self, of: Generation, gone: IdArray) -> Generation:
-        left = np.flatnonzero(~np.isin(np.load(of.folder / OF_ROWS[0]), gone))
+    def _without(self, of: Generation, gone: IdArray) -> Generation:
+        rows = np.flatnonzero(np.isin(np.load(of.folder / OF_ROWS[0]), gone)).tolist()
+        known = json.loads((of.folder / MANIFEST).read_text())["files"]
+        blank: dict[str, list[Any]] = {}
         with self.build() as aside:
             for path in of.folder.glob("*.npy"):
-                if path.name not in OF_ROWS:
-                    shutil.copyfile(path, aside / path.name)
-                    continue
-                rows = np.load(path, mmap_mode="r")
-                shape = (len(left), *rows.shape[1:])
-                new = np.lib.format.open_memmap(aside / path.name, "w+", rows.dtype, shape)
-                for start in range(0, len(left), _BATCH):
-                    new[start : start + _BATCH] = rows[left[start : start + _BATCH]]
-                new.flush()
+                files.copy_file(path, aside / path.name, link=True)
+                if path.name in OF_ROWS[2:]:
+                    codes = np.load(path, mmap_mode="r")
+                    at, width = codes.offset, codes.strides[0]
+                    before = {tuple(span) for spans in known[path.name][2:] for span in spans}
+                    new = {(at + row * width, at + row * width + width) for row in rows}
+                    blank[path.name] = sorted(before | new)
             # Nothing is left to do where a scan serves anyway, and no code took in another.
             whole = of.kind == "flat" and not (of.folder / OF_ROWS[-1]).is_file()
-            return self.publish(
-                aside, space=of.space, kind="flat", segment=of.segment, items=len(left),
-                line=of.line, settings={} if whole else {THINNED: True},
+            made = self.publish(
+                aside, space=of.space, kind="flat", segment=of.segment, items=of.items - len(rows),
+                line=of.line, settings={} if whole else {THINNED: True}, blank=blank,
             )  # fmt: skip
+        self._settings.set(_BLANK, made.number)
+        return made
+
+    def blank(self) -> None:
+        """Write zeros over what was thinned, where that was not done yet."""
+        if number := self._settings.get(_BLANK):
+            with self._catalogue.transaction():
+                for folder in [g.folder for g in self.all() if g.number == number]:
+                    listed = json.loads((folder / MANIFEST).read_text())["files"]
+                    for name, (_, _, *spans) in listed.items():
+                        if spans:
+                            files.overwrite(folder / name, spans[0], self.folder)
+                    if self._listed[0] == number:
+                        remember(folder, self._listed[1])
+                self._settings.remove(_BLANK)
 
     def withdraw(self, line: str | None = None) -> None:
         """Take back every generation (of one line), so that answers are exact until a rebuild."""
@@ -199,15 +211,18 @@ class Generations:
             return int(row.fetchone()[0])
 
 
-def _write_manifest(aside: Path, space: str, kind: str) -> tuple[dict[str, tuple[int, str]], str]:
-    listed: dict[str, tuple[int, str]] = {}
+def _write_manifest(
+    aside: Path, space: str, kind: str, blank: Mapping[str, Spans]
+) -> tuple[dict[str, Any], str]:
+    listed: dict[str, Any] = {}
     for path in sorted(p for p in aside.rglob("*") if p.is_symlink() or not p.is_dir()):
         name = path.relative_to(aside).as_posix()
         if path.is_symlink() or name == MANIFEST:
             raise BadInput(f"An index generation is a folder of plain files; {name} is not one.")
         with open(path, "rb+") as file:
             files.sync_file(file.fileno())
-        listed[name] = (path.stat().st_size, files.sha256_of(path))
+        own = (blank[name],) if name in blank else ()
+        listed[name] = (path.stat().st_size, files.sha256_of(path, *own), *own)
     for folder in sorted({aside / Path(name).parent for name in listed}):
         sync_folder(folder)
     if not listed:

@@ -13,13 +13,10 @@ from likewise.types import BadInput, NotFound
 
 # What may follow what; done, failed and cancelled are final, but failed work may be resumed.
 _MOVES = {
-    "queued": {"running", "cancelled"},
-    "running": {"paused", "done", "failed", "cancelled"},
-    "paused": {"running", "cancelled"},
-    "failed": {"running", "cancelled"},
-    "done": set(),
-    "cancelled": set(),
-}
+    "queued": {"running", "cancelled"}, "running": {"paused", "done", "failed", "cancelled"},
+    "paused": {"running", "cancelled"}, "failed": {"running", "cancelled"}, "done": set(),
+    "cancelled": set()
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -82,16 +79,9 @@ class Jobs:
             return self.get(job)
 
     def progress(
-        self,
-        job: int,
-        done: int,
-        total: int,
-        *,
-        rate: float = 0.0,
-        problems: int = 0,
-        message: str = "",
-        mark: Mapping[str, Any] | None = None,
-    ) -> None:
+        self, job: int, done: int, total: int, *, rate: float = 0.0, problems: int = 0,
+        message: str = "", mark: Mapping[str, Any] | None = None
+    ) -> None:  # fmt: skip
         """Report how far a running job is; call it in the transaction of the batch itself."""
         kept = None if mark is None else json.dumps(dict(mark))
         self._catalogue.write(

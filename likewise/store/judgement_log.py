@@ -149,15 +149,9 @@ class JudgementLog:
             )
 
     def records(
-        self,
-        *,
-        after: int = 0,
-        undone: bool = False,
-        upto: int | None = None,
-        person: str | None = None,
-        source: str | None = None,
-        kind: str | None = None,
-    ) -> Iterator[Record]:
+        self, *, after: int = 0, undone: bool = False, upto: int | None = None,
+        person: str | None = None, source: str | None = None, kind: str | None = None
+    ) -> Iterator[Record]:  # fmt: skip
         """Records in the order they came, those that count (or all, with ``undone``)."""
         given = {"person": person, "source": source, "kind": kind}
         only = {name: value for name, value in given.items() if value is not None}

@@ -91,11 +91,8 @@ def _self() -> dict[str, Any]:
     command = " ".join([Path(sys.argv[0]).name if sys.argv else "python", *sys.argv[1:]])
     command = command.encode("utf-8", "replace").decode()[:200]
     return {
-        "pid": os.getpid(),
-        "host": socket.gethostname(),
-        "command": command,
-        "since": time.time(),
-    }
+        "pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": time.time()
+    }  # fmt: skip
 
 
 def _sentence(folder: Path, who: dict[str, Any]) -> str:

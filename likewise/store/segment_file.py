@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.files import Spans, blanked
 from likewise.types import BadInput, DataProblem, FloatArray, IdArray, as_matrix
 
 MAGIC = b"LWSEG001"
 KINDS: dict[str, np.dtype[Any]] = {
-    "float16": np.dtype("<f2"),
-    "float32": np.dtype("<f4"),
-    "uint8": np.dtype("u1"),
-}
+    "float16": np.dtype("<f2"), "float32": np.dtype("<f4"), "uint8": np.dtype("u1")
+}  # fmt: skip
 PIECE = 1 << 16
 """Bytes that have a checksum of their own."""
 _SPAN = 64 * PIECE  # read at once
@@ -135,13 +134,29 @@ def read_footer(path: Path) -> dict[str, Any]:
         return dict(json.loads(file.read(length)))
 
 
-def check_file(path: Path, size: int, sums: bytes) -> None:
+def check_file(path: Path, size: int, sums: bytes, blank: Spans = ()) -> None:
     """Compare every piece of a file with its checksum."""
-    read_rows(path, Place("uint8", 1, 0), np.arange(0, size, PIECE), size, sums)
+    read_rows(path, Place("uint8", 1, 0), np.arange(0, size, PIECE), size, sums, blank)
 
 
-def read_rows(path: Path, place: Place, rows: IdArray, size: int, sums: bytes) -> NDArray[Any]:
-    """Rows of a block, in the order given; raises where a piece that holds one is damaged."""
+def sums_without(path: Path, sums: bytes, before: Spans, blank: Spans) -> bytes:
+    """The checksums once more of a file is blank; raises where a piece of that is damaged."""
+    out = np.frombuffer(sums, "<u4").copy()
+    touched = {n for start, stop in blank for n in range(start // PIECE, (stop - 1) // PIECE + 1)}
+    with open(path, "rb", buffering=0) as file:
+        for piece in touched:
+            data = _pieces(file, piece, piece + 1, sums, before)
+            out[piece] = zlib.crc32(blanked(data, piece * PIECE, blank))
+    return out.tobytes()
+
+
+def read_rows(
+    path: Path, place: Place, rows: IdArray, size: int, sums: bytes, blank: Spans = ()
+) -> NDArray[Any]:
+    """Rows of a block, in the order given; raises where a piece that holds one is damaged.
+
+    Checksums are those of the file with zeros where it is to be ``blank``, as it may not be yet.
+    """
     out = np.empty((len(rows), place.dim), KINDS[place.dtype])
     with open(path, "rb", buffering=0) as file:
         if file.seek(0, 2) != size:
@@ -156,7 +171,7 @@ def read_rows(path: Path, place: Place, rows: IdArray, size: int, sums: bytes) -
             begin = place.offset + low * place.width
             first = begin // PIECE
             last = (place.offset + high * place.width - 1) // PIECE + 1
-            data = _pieces(file, first, last, sums)
+            data = _pieces(file, first, last, sums, blank)
             matrix = np.frombuffer(
                 data, out.dtype, (high - low) * place.dim, begin - first * PIECE
             ).reshape(-1, place.dim)
@@ -164,12 +179,14 @@ def read_rows(path: Path, place: Place, rows: IdArray, size: int, sums: bytes) -
     return out
 
 
-def _pieces(file: Any, first: int, last: int, sums: bytes) -> bytes:
+def _pieces(file: Any, first: int, last: int, sums: bytes, blank: Spans) -> bytes:
     """The bytes of some neighbouring pieces, each compared with its checksum."""
     file.seek(first * PIECE)
-    data: bytes = file.read((last - first) * PIECE)
-    view = memoryview(data)
-    found = [zlib.crc32(view[at : at + PIECE]) for at in range(0, len(data), PIECE)]
-    if as_bytes(found) != sums[4 * first : 4 * last]:
-        raise DataProblem("does not match its checksums")
-    return data
+    read: bytes = file.read((last - first) * PIECE)
+    for zeros in ((), blank) if blank else ((),):
+        data = bytes(blanked(read, first * PIECE, zeros)) if zeros else read
+        view = memoryview(data)
+        found = [zlib.crc32(view[at : at + PIECE]) for at in range(0, len(data), PIECE)]
+        if as_bytes(found) == sums[4 * first : 4 * last]:
+            return data
+    raise DataProblem("does not match its checksums")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,10 @@ ENOUGH = 8
 
 @dataclass(frozen=True)
 class Segment:
-    """A row of the catalogue: one file, its contents and the blocks it holds."""
+    """A row of the catalogue: one file, its contents and the blocks it holds.
+
+    The content of a row that was forgotten is 0, and its SHA-256 is not kept from then on.
+    """
 
     id: int
     file: str
@@ -36,6 +40,13 @@ class Segment:
     def kind(self) -> dict[str, tuple[str, int]]:
         """How each block is kept."""
         return {name: (place.dtype, place.dim) for name, place in self.blocks.items()}
+
+    @cached_property
+    def blank(self) -> list[tuple[int, int]]:
+        """Where zeros stand in the file, or are to stand: in rows that were forgotten."""
+        rows = np.flatnonzero(self.contents == 0).tolist()
+        parts = [(0, 8), *((place.offset, place.width) for place in self.blocks.values())]
+        return sorted((at + r * width, at + r * width + width) for at, width in parts for r in rows)
 
 
 @dataclass(frozen=True)
@@ -93,11 +104,9 @@ def _longer(first: Map, then: Map) -> Map:
     """A map and what comes after it."""
     return Map(
         np.concatenate([first.contents, then.contents]),
-        np.concatenate([first.segment, then.segment]),
-        np.concatenate([first.row, then.row]),
-        then.dim,
-        then.dtype,
-    )
+        np.concatenate([first.segment, then.segment]), np.concatenate([first.row, then.row]),
+        then.dim, then.dtype
+    )  # fmt: skip
 
 
 def newest(segments: Sequence[Segment]) -> tuple[IdArray, IdArray, IdArray]:
@@ -108,6 +117,7 @@ def newest(segments: Sequence[Segment]) -> tuple[IdArray, IdArray, IdArray]:
     which = np.repeat([s.id for s in segments], [len(s.contents) for s in segments])
     row = np.concatenate([np.arange(len(s.contents)) for s in segments])
     kept, first = np.unique(contents[::-1], return_index=True)  # from the end: the newest first
+    kept, first = kept[kept > 0], first[kept > 0]
     at = len(contents) - 1 - first
     return kept, which[at].astype(np.int64), row[at].astype(np.int64)
 
@@ -153,4 +163,4 @@ def small_runs(segments: Iterable[Segment], covered: int) -> Iterator[list[Segme
 
 
 def _extent(run: list[Segment]) -> tuple[int, int]:
-    return sum(segment.size for segment in run), sum(len(segment.contents) for segment in run)
+    return sum(s.size for s in run), sum(int(np.count_nonzero(s.contents)) for s in run)

@@ -2,8 +2,9 @@
 
 A segment is one file for one batch of contents: the ids of the contents, then one raw
 little-endian matrix for each block of features, a JSON footer that says where each lies, its
-length and a magic word.  It is never changed; purging and merging write a new file and remove
-the old ones after the commit that names the new one.
+length and a magic word.  Merging writes a new file and removes the old ones after the commit that
+names the new one.  Purging gives a file another name, so that who knows the old one looks again;
+once that is committed zeros are written over rows, and checksums count them as written already.
 
 A segment that does not match its checksums never answers: reading raises, and the writer sets
 it aside, so that its contents wait to be described anew.
@@ -19,21 +20,23 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.files import remove_file, sweep, write_file
+from likewise.files import copy_file, overwrite, remove_file, sweep, sync_folder, write_file
 from likewise.open_files import TOO_MANY, too_many
 from likewise.store import segment_file, segment_map
 from likewise.store.catalogue import AMONG, Catalogue, id_list
 from likewise.store.segment_map import Map, Segment, maps_of, newest
+from likewise.store.settings import Settings
 from likewise.types import BadInput, Damaged, DataProblem, IdArray, NotFound
 
 FOLDER = "segments"
-_CHANGES = "segments.changes"
+_CHANGES, _BLANK = "segments.changes", "segments.blank"
 _COVERED = (
     "SELECT COALESCE((SELECT segment FROM generations WHERE line = 'main' "
     "ORDER BY number DESC LIMIT 1), 0)"
@@ -48,6 +51,7 @@ class Segments:
 
     def __init__(self, catalogue: Catalogue, folder: Path) -> None:
         self._catalogue, self.folder = catalogue, folder / FOLDER
+        self._settings = Settings(catalogue)
         self._lock = threading.Lock()
         self._version = "unknown"
         self._segments: dict[int, Segment] = {}
@@ -57,12 +61,9 @@ class Segments:
     # -- writing ----------------------------------------------------------------
 
     def append(
-        self,
-        contents: Sequence[int],
-        blocks: Mapping[str, Any],
-        *,
-        dtype: str | Mapping[str, str] = "float32",
-    ) -> int:
+        self, contents: Sequence[int], blocks: Mapping[str, Any], *,
+        dtype: str | Mapping[str, str] = "float32"
+    ) -> int:  # fmt: skip
         """Add vectors of contents, one row each in every block; gives the segment's id.
 
         The file is on the disk before the transaction that names it can commit.  A content
@@ -104,12 +105,9 @@ class Segments:
         return {name: place[1] for (text,) in layouts for name, place in json.loads(text).items()}
 
     def _insert(
-        self,
-        segment: int,
-        ids: IdArray,
-        kinds: Mapping[str, tuple[str, int]],
-        rows: Callable[[str], Iterable[NDArray[Any]]],
-    ) -> None:
+        self, segment: int, ids: IdArray, kinds: Mapping[str, tuple[str, int]],
+        rows: Callable[[str], Iterable[NDArray[Any]]]
+    ) -> None:  # fmt: skip
         """Write the file, then the row that names it: never the other way round."""
         file = f"{segment:08d}-{secrets.token_hex(4)}.seg"
         places = segment_file.lay_out(len(ids), kinds)
@@ -145,22 +143,60 @@ class Segments:
         self._version = "unknown"
 
     def purge(self, contents: Iterable[int]) -> int:
-        """Write every segment that holds these contents anew without them; gives how many."""
-        gone = np.array(sorted({int(c) for c in contents}), dtype=np.int64)
-        return self._rewrite(lambda s: ~np.isin(s.contents, gone), drop="")
+        """Take these contents out of every segment that holds them; gives how many did.
+
+        Their bytes stay until :meth:`blank`, but nothing reads them once this is committed.
+        """
+        gone, changed = np.array(sorted({int(c) for c in contents}), dtype=np.int64), []
+        with self._catalogue.transaction() as db:
+            db.execute(f"UPDATE contents SET segment = NULL WHERE id {AMONG}", (id_list(gone),))
+            for segment in self.all():
+                dead = np.isin(segment.contents, gone)
+                if dead.any():
+                    changed.append(segment.id)
+                    self._take_out(db, segment, np.where(dead, 0, segment.contents))
+            if changed:
+                sync_folder(self.folder)
+                self._settings.set(_BLANK, [*self._settings.get(_BLANK, []), *changed])
+        return len(changed)
+
+    def _take_out(self, db: sqlite3.Connection, segment: Segment, ids: IdArray) -> None:
+        """Let a segment go on under another name, without the rows whose content is 0 now."""
+        path, after = self.folder / segment.file, replace(segment, contents=ids)
+        more = sorted({*after.blank}.difference(segment.blank))
+        try:
+            with _flaws_named(segment):
+                sums = segment_file.sums_without(path, self._sums_of(segment), segment.blank, more)
+        except (Damaged, FileNotFoundError):
+            return self._set_aside(db, segment)  # nothing of it can be kept
+        if not ids.any():
+            return self._delete(db, segment)
+        new = self.folder / f"{segment.id:08d}-{secrets.token_hex(4)}.seg"
+        self._catalogue.on_rollback(lambda: remove_file(new))
+        copy_file(path, new, link=True)
+        self._catalogue.after_commit(lambda: remove_file(path))
+        db.execute(
+            "UPDATE segments SET file = ?, sha256 = '', contents = ?, sums = ? WHERE id = ?",
+            (new.name, ids.astype("<i8").tobytes(), sums, segment.id),
+        )
+        self._changed(db)
+
+    def blank(self) -> None:
+        """Write zeros over what was purged, where that was not done yet."""
+        if wanted := self._settings.get(_BLANK):
+            with self._catalogue.transaction():
+                for segment in self.all():
+                    if segment.id in wanted:
+                        overwrite(self.folder / segment.file, segment.blank, self.folder)
+                self._settings.remove(_BLANK)
 
     def drop(self, block: str) -> int:
         """Remove a block of features from every segment; gives how many were written anew."""
-        return self._rewrite(lambda s: np.ones(len(s.contents), dtype=bool), drop=block)
-
-    def _rewrite(self, keep: Any, drop: str) -> int:
-        changed = 0
-        touched: list[IdArray] = []
+        changed, touched = 0, list[IdArray]()
         with self._catalogue.transaction() as db:
             for segment in self.all():
-                rows = np.flatnonzero(keep(segment))
-                kinds = {name: kind for name, kind in segment.kind.items() if name != drop}
-                if len(rows) == len(segment.contents) and len(kinds) == len(segment.blocks):
+                kinds = {name: kind for name, kind in segment.kind.items() if name != block}
+                if len(kinds) == len(segment.blocks):
                     continue
                 changed += 1
                 if self.flaw(segment):  # nothing of it can be kept
@@ -168,7 +204,8 @@ class Segments:
                     continue
                 touched.append(segment.contents)
                 self._delete(db, segment)
-                if len(rows) and kinds:
+                rows = np.flatnonzero(segment.contents)
+                if kinds:
                     self._insert(
                         segment.id, segment.contents[rows], kinds,
                         lambda name, s=segment, rows=rows: [self._rows(s, name, rows)],  # type: ignore[misc]
@@ -309,8 +346,9 @@ class Segments:
         path = self.folder / segment.file
         try:
             segment_file.check_file(
-                path, segment.size, segment.sums or segment_file.sums_of(path, segment.sha256)
-            )
+                path, segment.size,
+                segment.sums or segment_file.sums_of(path, segment.sha256), segment.blank,
+            )  # fmt: skip
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.EIO):
                 return "is missing" if error.errno == errno.ENOENT else "cannot be read"
@@ -347,15 +385,21 @@ class Segments:
         their checksums.
         """
         wanted = np.asarray(contents, dtype=np.int64)
+        known: set[str] = set()
         for attempt in range(_TRIES):
             segments, maps = self._current(afresh=bool(attempt))
             at = segment_map.locate(maps.get(block), wanted, block)
+            named = {segment.file for segment in segments.values()}
             try:
                 return self._gather(segments, maps[block], block, at)
             except FileNotFoundError as error:
                 # Purged or merged and written anew since this state was read: the rows that
                 # are left are the same, so the newest state may answer.
                 lost = error
+            except Damaged:  # or overwritten since: it had another name before
+                if named == known or attempt == _TRIES - 1:
+                    raise
+            known = named
         raise _missing(lost, segments.values())
 
     def all(self, known: Mapping[str, Segment] | None = None) -> list[Segment]:
@@ -413,7 +457,8 @@ class Segments:
     def _rows(self, segment: Segment, block: str, rows: IdArray) -> NDArray[Any]:
         path, place = self.folder / segment.file, segment.blocks[block]
         with _flaws_named(segment):
-            return segment_file.read_rows(path, place, rows, segment.size, self._sums_of(segment))
+            sums = self._sums_of(segment)
+            return segment_file.read_rows(path, place, rows, segment.size, sums, segment.blank)
 
     def _sums_of(self, segment: Segment) -> bytes:
         sums = segment.sums or self._sums.get(segment.file)

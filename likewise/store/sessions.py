@@ -36,13 +36,9 @@ class Sessions:
         return self.get(number)
 
     def add_round(
-        self,
-        session: int,
-        payload: Mapping[str, Any],
-        *,
-        parent: int | None = None,
-        seconds: Mapping[str, float] | None = None,
-    ) -> Round:
+        self, session: int, payload: Mapping[str, Any], *, parent: int | None = None,
+        seconds: Mapping[str, float] | None = None
+    ) -> Round:  # fmt: skip
         """Add a round after ``parent``; without one it is a first round.
 
         Two rounds with the same parent are two branches.
@@ -81,15 +77,9 @@ class Sessions:
             return self.get(session)
 
     def add_step(
-        self,
-        session: int,
-        round: int,
-        kind: str,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        seconds: float | None = None,
-        key: str | None = None,
-    ) -> Step:
+        self, session: int, round: int, kind: str, payload: Mapping[str, Any] | None = None, *,
+        seconds: float | None = None, key: str | None = None
+    ) -> Step:  # fmt: skip
         """Write down what was done to a round; the same key again gives the same step."""
         find = self._catalogue.row
         with self._catalogue.transaction():

@@ -149,9 +149,7 @@ class Store:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None
+    ) -> None:  # fmt: skip
         self.close()

@@ -32,6 +32,7 @@ class Finding:
 
 
 _damage = partial(Finding, "damage")
+_CURE = "describe its pictures anew with likewise index --retry, or"
 
 
 class Named(NamedTuple):
@@ -80,11 +81,9 @@ def _examine(folder: Path) -> list[Finding]:
     try:
         with catalogue.reading() as db:
             return list(_structure(db)) or [
-                *_files(db, folder),
-                *_references(db),
-                *_segments(catalogue, folder),
-                *_caches(catalogue, folder),
-            ]
+                *_files(db, folder), *_references(db), *_segments(catalogue, folder),
+                *_caches(catalogue, folder)
+            ]  # fmt: skip
     except LikewiseError as error:
         return [_damage("catalogue", str(error))]
     finally:
@@ -109,7 +108,7 @@ def _files(db: sqlite3.Connection, folder: Path) -> Iterator[Finding]:
         elif named.sha256 and sha256_of(path) != named.sha256:
             flaw = "does not match its checksum"
         if named.what.startswith("segment"):
-            cure = f"describe its pictures anew with likewise index --retry, or {cure}"
+            cure = f"{_CURE} {cure}"
         if flaw:
             yield _damage(named.what, f"The file of {named.what} {flaw} ({named.path}); {cure}.")
 
@@ -141,12 +140,13 @@ def _segments(catalogue: Catalogue, folder: Path) -> Iterator[Finding]:
         blocks = {name: vars(place) for name, place in segment.blocks.items()}
         if footer.get("blocks") != blocks or footer.get("contents") != len(segment.contents):
             yield _damage(what, f"The footer of {what} and the catalogue disagree.")
-        elif segments.flaw(segment) and sha256_of(path) == segment.sha256:
-            yield _damage(
-                what,
-                f"The checksums of {what} in the catalogue are damaged, not the file; run likewise "
-                "index --retry.",
-            )
+        elif flaw := segments.flaw(segment):
+            if not segment.sha256:
+                told = f"The file of {what} {flaw} ({path.name}); {_CURE} restore it from a backup."
+                yield _damage(what, told)
+            elif sha256_of(path) == segment.sha256:
+                told = f"The checksums of {what} in the catalogue are damaged, not the file; run "
+                yield _damage(what, f"{told}likewise index --retry.")
     rows = catalogue.rows("SELECT id, segment FROM contents WHERE segment IS NOT NULL")
     lost = sum(content not in holding.get(segment, ()) for content, segment in rows)
     if lost:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import threading
 import time
 import traceback
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 import likewise
 from likewise.collection import Collection
+from likewise.store import checks
 from tests.collection.plain_store import embed, make, seen
 
 # -- the counter -----------------------------------------------------------------
@@ -257,3 +260,33 @@ def test_readers_beside_a_writer_that_forgets_see_no_error(tmp_path):
 @pytest.mark.slow
 def test_readers_beside_a_writer_for_ten_minutes(tmp_path):
     print(beside(tmp_path / "pictures", seconds=600))
+
+
+def test_a_scan_is_mapped_once_also_while_it_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path / "pictures", 30).close()
+    monkeypatch.setattr(checks, "AT_ONCE", 0)
+    checks._compared.clear()
+    with Collection.open(tmp_path / "pictures") as collection:
+        first = collection.look.view(checked=False)
+        index = first.old.index
+        second = collection.look.view()
+        assert first.check is not None
+        assert second.check is None
+        assert second.old.index is index
+
+
+def test_a_part_goes_with_its_view_and_not_later(tmp_path: Path) -> None:
+    with make(tmp_path / "pictures", 30) as collection:
+        view = collection.look.view()
+        collection.search(1)
+        part = weakref.ref(view.old)
+        gc.disable()
+        try:
+            collection.store.generations.withdraw()
+            assert collection.look.view().generation == 0
+            del view
+            assert part() is None
+        finally:
+            gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from typing import Any
 
@@ -129,3 +130,19 @@ def test_huge_numbers_are_scored_in_double_precision() -> None:
         hits = FlatIndex.build(x.astype(dtype)).search(Surrogate(np.ones(3) * 1e12), 3)
         np.testing.assert_array_equal(hits.ids, [2, 1, 0])
         np.testing.assert_allclose(hits.scores, [1e42, 1e37, 1e32], rtol=1e-6)
+
+
+def test_a_large_scan_needs_no_compiler_and_answers_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(4)
+    codes = rng.standard_normal((500, 24)).astype(np.float32)
+    index = FlatIndex.build(codes)
+    asked = [Surrogate(v) for v in rng.standard_normal((2, 24))]
+    expected = index.search_many(asked, 9)
+    monkeypatch.setattr(flat, "_SMALL", 1)
+    monkeypatch.setitem(sys.modules, "likewise.index._kernels", None)  # importing it would fail
+    for found, right in zip(index.search_many(asked, 9), expected):
+        assert np.array_equal(found.ids, right.ids)
+        assert np.array_equal(found.scores, right.scores)
+    assert np.array_equal(index.search(asked[0], 9).ids, expected[0].ids)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from likewise import files
 from likewise.store import Store, backup, restore, verify
 from likewise.types import BadInput, DataProblem, Judgement, NotFound, QueryRef
 from tests.store.conftest import add, embed
@@ -54,13 +55,15 @@ def contents_of(folder: Path) -> tuple[object, ...]:
 def test_there_and_back(store: Store, folder: Path, tmp_path: Path, link: bool) -> None:
     fill(store)
     copied = backup(folder, tmp_path / "backup", link=link)
-    assert copied.files == 6
+    assert copied.files == 8  # with the index and its manifest
     assert contents_of(tmp_path / "backup") == contents_of(folder)
     restore(tmp_path / "backup", tmp_path / "deep" / "restored")
     assert contents_of(tmp_path / "deep" / "restored") == contents_of(folder)
     with Store.open(tmp_path / "deep" / "restored", write=True) as again:
-        assert again.generations.current() is None
-        assert again.items.counts()["embedded"] == 3
+        made = again.generations.current()
+        assert made is not None
+        assert again.generations.unusable(made, "s") == ""
+        assert again.items.counts()["indexed"] == 3
         add(again, [b"it goes on.jpg"])
         embed(again)
     assert verify(tmp_path / "deep" / "restored") == []
@@ -98,6 +101,59 @@ def test_a_backup_is_one_state_while_a_writer_works(
         assert verify(tmp_path / f"backup{i}") == []
         with Store.open(tmp_path / f"backup{i}") as copy:
             assert sum(copy.items.counts().values()) == 5 * copy.settings.get("batches", 0)
+
+
+def test_a_backup_does_without_an_index_that_goes_meanwhile(
+    store: Store, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store)
+    real = files.copy_file
+
+    def copy(source: Path, target: Path, *, link: bool = False) -> None:
+        real(source, target, link=link)
+        if source.name == "x":
+            store.generations.withdraw()
+
+    monkeypatch.setattr(files, "copy_file", copy)
+    backup(folder, tmp_path / "backup")
+    assert verify(tmp_path / "backup") == []
+    assert not (tmp_path / "backup" / "generations").exists()
+    with Store.open(tmp_path / "backup") as copied:
+        assert copied.generations.current() is None
+
+
+def test_the_table_of_a_server_is_not_taken_along(
+    store: Store, folder: Path, tmp_path: Path
+) -> None:
+    fill(store)
+    with store.generations.build() as aside:
+        (aside / "x").write_bytes(b"cache")
+        store.generations.publish(
+            aside, space="s", kind="postgres", segment=1, items=3, settings={"table": "t"}
+        )
+    backup(folder, tmp_path / "backup")
+    with Store.open(tmp_path / "backup") as copied:
+        assert copied.generations.all() == []
+
+
+def test_what_is_overwritten_while_it_is_copied_is_copied_again(
+    store: Store, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store)
+    real, forgotten = shutil.copyfile, []
+
+    def copyfile(source: Path, target: Path) -> None:
+        if Path(source).suffix == ".seg" and not forgotten:
+            forgotten.append(store.forget([1]))
+            source = next((folder / "segments").iterdir())  # opened before it lost its name
+        real(source, target)
+
+    monkeypatch.setattr(shutil, "copyfile", copyfile)
+    backup(folder, tmp_path / "backup")
+    assert forgotten
+    assert verify(tmp_path / "backup") == []
+    with Store.open(tmp_path / "backup") as copied:
+        assert len(copied.segments.contents("deep")) == 2
 
 
 def test_nothing_is_overwritten(store: Store, folder: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from likewise.types import Judgement, NotFound, QueryRef
 from tests.store.conftest import add, embed
 from tests.store.test_opening import in_child
 
-DISK = ("fsync", "replace", "rename", "unlink", "mkdir", "ftruncate")
+DISK = ("fsync", "replace", "rename", "unlink", "mkdir", "ftruncate", "link")
 
 
 def test_twenty_kills_lose_nothing_and_sabotage_is_caught(

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from likewise.store import Described, Result, Store, Text, verify
-from likewise.types import Judgement, NotFound, QueryRef
-from tests.store.conftest import add, vectors
+from likewise.store import Described, Result, Store, Text, backup, verify
+from likewise.types import Damaged, Judgement, NotFound, QueryRef
+from tests.store.conftest import add, embed, vectors
+from tests.store.test_crash import DISK
+from tests.store.test_opening import in_child
 
 SECRET, PLAIN = b"secrets/Zanzibar-4711.jpg", b"plain/other.jpg"
 THUMB = b"\xff\xd8 the thumbnail of the secret"
@@ -152,3 +159,125 @@ def test_a_reader_delays_only_the_last_bytes(
     store.close()
     with Store.open(folder, write=True):
         assert traces(folder, needles) == []
+
+
+def _filled(folder: Path) -> tuple[np.ndarray, list[bytes]]:
+    """Two segments and an index, and the bytes of what is to be forgotten."""
+    with Store.open(folder, create=True) as store:
+        for part in (b"a", b"b"):
+            add(store, [part + b"%02d.jpg" % i for i in range(20)])
+            embed(store, dim=300)
+        x = store.segments.read("deep", store.segments.contents("deep"))
+        with store.generations.build() as aside:
+            for name, rows in (("codes", x + 1), ("ids", np.arange(1, 41))):
+                np.save(aside / f"{name}.npy", rows)
+            np.save(aside / "contents.npy", np.arange(1, 41))
+            store.generations.publish(aside, space="s", kind="flat", segment=2, items=40)
+    return x, [rows[i].tobytes() for i in (4, 5, 29) for rows in (x, x + 1)]
+
+
+def _forget(pipe: Connection, folder: str, fatal: int) -> None:
+    """Forget, and die at the ``fatal``-th call that touches the disk."""
+    calls = 0
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == fatal:
+                os._exit(9)
+            return real(*arguments, **named)
+
+        return call
+
+    store = Store.open(folder, write=True)
+    for name in DISK:
+        setattr(os, name, counted(getattr(os, name)))
+    store.forget([5, 6, 30])
+    pipe.send("forgotten")
+    pipe.send(calls)
+    os._exit(0)
+
+
+def test_death_while_forgetting(folder: Path, tmp_path: Path) -> None:
+    """A reader finds what is left at any point; the next writer finishes, or nothing happened."""
+    x, needles = _filled(folder)
+    shutil.copytree(folder, tmp_path / "rehearsal")
+    calls = in_child(_forget, str(tmp_path / "rehearsal"), 0)[-1]
+    outcomes = set()
+    for fatal in range(1, calls + 1):
+        again = tmp_path / f"life-{fatal}"
+        shutil.copytree(folder, again)
+        done = in_child(_forget, str(again), fatal)
+        with Store.open(again) as reader:
+            ids = reader.segments.contents("deep")
+            assert np.array_equal(reader.segments.read("deep", ids), x[ids - 1])
+            made = reader.generations.current()
+            assert made is not None
+            assert reader.generations.unusable(made, "s", again=True) == ""
+        assert verify(again) == []
+        Store.open(again, write=True).close()
+        assert verify(again) == []
+        assert not list(again.rglob(".tmp-*"))
+        outcomes.add(len(ids))
+        if len(ids) == 37:
+            assert traces(again, needles) == []
+        assert len(ids) == 37 or not done
+        shutil.rmtree(again)
+    assert outcomes == {37, 40}
+
+
+def test_half_a_row_of_zeros_is_no_damage(store: Store, folder: Path) -> None:
+    add(store, [b"%d.jpg" % i for i in range(9)])
+    embed(store, dim=300)
+    x = store.segments.read("deep", range(1, 10))
+    store.segments.purge([3, 4])
+    (segment,) = store.segments.all()
+    with open(store.segments.folder / segment.file, "rb+") as file:
+        file.seek(segment.blocks["deep"].offset + 2 * 1200)
+        file.write(bytes(700))
+    assert verify(folder) == []
+    assert np.array_equal(store.segments.read("deep", [1, 2, 5]), x[[0, 1, 4]])
+    with open(store.segments.folder / segment.file, "rb+") as file:
+        file.seek(segment.blocks["deep"].offset + 4 * 1200)
+        file.write(bytes(1))  # of a row that is left
+    with pytest.raises(Damaged):
+        store.segments.read("deep", [1])
+
+
+def test_a_reader_of_the_old_state_looks_again(store: Store, folder: Path) -> None:
+    add(store, [b"%d.jpg" % i for i in range(9)])
+    embed(store, dim=300)
+    x = store.segments.read("deep", range(1, 10))
+    with Store.open(folder) as reader, reader.snapshot():
+        (old,) = reader.segments.all()
+        store.forget([3])
+        (new,) = store.segments.folder.iterdir()
+        os.link(new, store.segments.folder / old.file)  # as if it was open already
+        assert np.array_equal(reader.segments.read("deep", [1, 2, 5]), x[[0, 1, 4]])
+
+
+def test_a_backup_of_links_keeps_its_own(store: Store, folder: Path, tmp_path: Path) -> None:
+    store.close()
+    x, needles = _filled(folder)
+    with Store.open(folder, write=True) as again:
+        backup(folder, tmp_path / "links", link=True)
+        assert again.forget([5, 6, 30]).complete
+    assert traces(folder, needles) == []
+    assert verify(folder) == verify(tmp_path / "links") == []
+    with Store.open(tmp_path / "links") as kept:
+        assert np.array_equal(kept.segments.read("deep", range(1, 41)), x)
+
+
+def test_rows_that_went_are_not_merged(store: Store, folder: Path) -> None:
+    for part in range(8):
+        add(store, [b"%d-%d.jpg" % (part, i) for i in range(5)])
+        embed(store)
+    store.forget([2, 3, 40])
+    kept = store.segments.contents("deep")
+    x = store.segments.read("deep", kept)
+    assert store.segments.merge() == 7
+    assert np.array_equal(store.segments.read("deep", kept), x)
+    (segment,) = store.segments.all()
+    assert segment.contents.all()
+    assert verify(folder) == []

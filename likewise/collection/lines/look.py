@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -169,7 +170,9 @@ class Look(Line):
         return view.of_parts(view.old, part)
 
     def _load(self, generation: Generation, plain: Plain, *, checked: bool) -> tuple[Part, IdArray]:
-        folder, kind = generation.folder, generation.kind
+        folder, kind, last = generation.folder, generation.kind, self._view
+        if kind == FlatIndex.kind and last and last.old and last.generation == generation.number:
+            return last.old, last.old.contents  # mapped once, also where it is only now compared
         ids, contents = np.load(folder / "ids.npy"), np.load(folder / "contents.npy")
 
         def read(name: str) -> Any:
@@ -196,11 +199,12 @@ class Look(Line):
     def _scanned(
         self, ids: IdArray, rows: Callable[[], FloatArray], plain: Plain, bare: Part | None = None
     ) -> Part:
+        rows = cache(rows)  # not through the part: what holds itself would keep its memory
+
         def scan() -> Index:
             try:
-                return FlatIndex.build(part.rows, ids, space=plain.space.fingerprint)
+                return FlatIndex.build(rows(), ids, space=plain.space.fingerprint)
             except BadInput as error:
                 raise DataProblem(f"The index is damaged: {error} Search again.") from None
 
-        part = Part(ids, scan, rows, bare)
-        return part
+        return Part(ids, scan, rows, bare)

@@ -30,9 +30,14 @@ class Part:
         bare: Part | None = None,
     ) -> None:
         self.ids, self._make_index, self._read_rows = ids, index, rows
-        self.bare = bare or self
+        self._bare = bare
         self.contents = NONE
         self._sided: tuple[Similarity, Index] | None = None
+
+    @property
+    def bare(self) -> Part:
+        """The same pictures, each as it is."""
+        return self._bare or self
 
     @cached_property
     def index(self) -> Index:
