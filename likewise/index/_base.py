@@ -238,7 +238,7 @@ class BaseIndex(ABC):
             ids, scores = ids[order], scores[order]
         if offsets is not None:
             scores += offsets[:, None]
-        return [Hits(i, s) for i, s in zip(ids, scores)]
+        return list(map(Hits, ids, scores))
 
     def _best_of_some(
         self, asked: Asked, k: int, rows: IdArray | None
@@ -253,17 +253,17 @@ class BaseIndex(ABC):
 
     def _asked(self, surrogates: Sequence[Surrogate]) -> tuple[Asked, NDArray[np.float64] | None]:
         """Surrogates as arrays, and their offsets; or one sentence about what is wrong."""
-        vectors = []
+        vectors, plain, shifted = [], True, False
         side = np.zeros((len(surrogates), len(self.side_names)))
         for at, one in enumerate(surrogates):
             self._check_kind(one)
             vectors.append(self._vector(one.vector))
             if one.side:
                 side[at] = self._coefficients(one.side)
+            plain, shifted = plain and one.plain, shifted or one.offset != 0
         matrix = vectors[0][None, :] if len(vectors) == 1 else np.array(vectors)
-        plain = all(one.plain for one in surrogates)
         offsets = None
-        if any(one.offset for one in surrogates):
+        if shifted:
             offsets = np.array([one.offset for one in surrogates], dtype=np.float64)
             if not np.isfinite(offsets).all():
                 raise not_finite()
@@ -345,8 +345,10 @@ class BaseIndex(ABC):
 def _looked_over(vectors: FloatArray, side: NDArray[np.float64]) -> tuple[bool, int]:
     """Whether float32 holds the vectors well, and how many rows are zero; all must be finite."""
     # One row apart: a dozen calls of numpy's would cost as much as a small search.
-    if len(vectors) == 1 and 1e-15 < max(float(vectors.max()), -float(vectors.min())) < 1e15:
-        return True, 0
+    if len(vectors) == 1:
+        row = vectors[0]
+        if 1e-15 < max(np.maximum.reduce(row), -np.minimum.reduce(row)) < 1e15:
+            return True, 0
     peaks = np.abs(vectors).max(axis=1)
     if not np.isfinite(peaks).all():
         raise not_finite()

@@ -15,14 +15,14 @@ import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.index._checks import exact_dots, in_blocks, let_go
+from likewise.index._checks import in_blocks, let_go
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.index._probed import Found, Goal, ProbedIndex, ranks_of, scan
 from likewise.types import BadInput, DataProblem, IdArray
 
 faiss: Any = _faiss  # its own type hints know but half of it
 
-Structure = Literal["flat", "ivf", "ivf-sq8", "hnsw"]
+Structure = Literal["flat", "ivf", "ivf-half", "ivf-sq8", "hnsw"]
 
 # An exact scan stays below some milliseconds up to here.
 SMALL = 50_000
@@ -30,6 +30,9 @@ SMALL = 50_000
 # at the best candidates.
 LARGE_BYTES = 2 << 30
 _MOST_EF = 1024
+_CODING = {"ivf": "Flat", "ivf-half": "SQfp16", "ivf-sq8": "SQ8"}
+# Numbers of other sizes are not what half precision holds.
+_HALF = 1e-2, 6e4
 
 
 class FaissIndex(ProbedIndex):
@@ -40,9 +43,11 @@ class FaissIndex(ProbedIndex):
     measured with that.
 
     Own settings: ``kind`` is ``flat`` (exact), ``ivf`` (k-means cells), ``ivf-sq8`` (the same with
-    a byte a number in memory and the full codes beside it for the last look), ``hnsw`` (a graph;
-    weak where lengths are uneven) or ``auto``: by size; ``cells`` is the number of k-means cells,
-    about ``4 sqrt(n)`` by default; ``links`` those of a graph's node.
+    a byte a number in memory and the full codes beside it for the last look), ``ivf-half`` (two
+    bytes), ``hnsw`` (a graph; weak where lengths are uneven) or ``auto``: by size; ``cells`` is the
+    number of k-means cells, about ``4 sqrt(n)`` by default; ``links`` those of a graph's node.
+    ``beside`` names a file that holds the codes already, beside the folder that the index will be
+    saved in: none of it is written again.
     """
 
     kind = "faiss"
@@ -52,20 +57,25 @@ class FaissIndex(ProbedIndex):
         engine: Any,
         structure: Structure,
         codes: NDArray[np.float32] | None,
+        beside: str = "",
         **common: Any,
     ) -> None:
-        self._engine, self.structure, self._codes = engine, structure, codes
+        self._engine, self.structure = engine, structure
+        self._codes, self._beside = codes, beside
+        self._codes_at = None if codes is None else faiss.swig_ptr(codes)
         self._selected: tuple[Any, Any] = None, None  # the last rows that were asked for
         super().__init__(**common)
 
     @classmethod
     def _filled(
         cls, codes: NDArray[np.float32], probing: Mapping[str, Any], seed: int, *,
-        kind: str = "auto", cells: int | None = None, links: int = 16,
+        kind: str = "auto", cells: int | None = None, links: int = 16, beside: str = "",
     ) -> Self:  # fmt: skip
-        structure = _choose(kind, len(codes), probing["dim"])
+        structure = _choose(kind, codes, bool(beside))
         engine = _engine(structure, codes, cells, links, seed)
-        return cls(engine, structure, codes if structure == "ivf-sq8" else None, **probing)
+        if structure not in ("ivf-half", "ivf-sq8"):
+            return cls(engine, structure, None, **probing)
+        return cls(engine, structure, codes, "" if probing["side_names"] else beside, **probing)
 
     # -- searching ----------------------------------------------------------
 
@@ -74,8 +84,17 @@ class FaissIndex(ProbedIndex):
             found, places = self._ask(vectors, k, rows)
             return places, found
         room = len(self) if rows is None else len(rows)
-        _, places = self._ask(vectors, min(room, 2 * k), rows)
-        return self._second_look(self._codes, vectors, places, k)
+        depth = min(room, 2 * k if self.structure == "ivf-sq8" else k + k // 4 + 4)
+        scores, places = self._ask(vectors, depth, rows)
+        ptr = faiss.swig_ptr  # scores shown must be true ones: those of the full codes
+        faiss.fvec_inner_products_by_idx(
+            ptr(scores), ptr(vectors), self._codes_at, ptr(places), vectors.shape[1], *places.shape
+        )
+        if len(places) == 1:
+            best = (-scores[0]).argsort()[:k]
+            return places[:, best], scores[:, best]
+        order = np.argsort(-scores, axis=1)[:, :k]
+        return np.take_along_axis(places, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
     def _look_everywhere(self, vectors: NDArray[np.float32], k: int) -> Found:
         if self._codes is not None:
@@ -88,8 +107,8 @@ class FaissIndex(ProbedIndex):
     ) -> tuple[NDArray[np.float32], IdArray]:
         """Scores and rows; what the probed cells cannot fill is asked of all cells."""
         engine, params = (self._engine, self._params) if rows is None else self._among(rows)
-        scores, places = engine.search(vectors, k, params=params)
-        if min(places[:, -1].tolist()) < 0:
+        scores, places = _searched(engine, vectors, k, params)
+        if (places[0, -1] if len(places) == 1 else places[:, -1].min()) < 0:
             short = places[:, -1] < 0
             scores[short], places[short] = self._all(vectors[short], k, rows)
         return scores, places
@@ -129,18 +148,6 @@ class FaissIndex(ProbedIndex):
             selector = faiss.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
             self._selected = rows, selector
         return selector
-
-    def _second_look(
-        self, codes: NDArray[np.float32], vectors: NDArray[np.float32], places: IdArray, k: int
-    ) -> Found:
-        """Score the candidates by their full codes: scores shown must be true ones."""
-        best = np.empty((len(places), k), np.int64)
-        scores = np.empty((len(places), k))
-        for q, candidates in enumerate(places):
-            true = exact_dots(codes[candidates], vectors[q])
-            order = np.lexsort((self._ids[candidates], -true))[:k]
-            best[q], scores[q] = candidates[order], true[order]
-        return best, scores
 
     # -- how many probes ----------------------------------------------------
 
@@ -194,13 +201,13 @@ class FaissIndex(ProbedIndex):
     # -- files --------------------------------------------------------------
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
-        settings = {"structure": self.structure, **self._probing()}
+        settings = {"structure": self.structure, "beside": self._beside, **self._probing()}
 
         def write_engine(path: Path) -> None:
             faiss.write_index(self._engine, str(path))
 
         writers: dict[str, Writer] = {"engine.faiss": write_engine}
-        if self._codes is not None:
+        if self._codes is not None and not self._beside:
             writers["codes.npy"] = array_writer(self._codes)
         return settings, writers
 
@@ -214,25 +221,45 @@ class FaissIndex(ProbedIndex):
             raise DataProblem(
                 f"FAISS cannot read the index in {saved.folder}; build the index anew."
             ) from None
-        return cls(
-            engine,
-            settings["structure"],
-            saved.array("codes.npy") if "codes.npy" in saved else None,
-            **cls._of_probing(settings),
-            **common,
-        )
+        codes, beside = None, settings.get("beside", "")
+        if beside:
+            codes = np.asarray(np.load(saved.folder.parent / beside, mmap_mode="r"))
+            if codes.dtype != np.float32 or codes.shape != (engine.ntotal, engine.d):
+                raise DataProblem(
+                    f"{beside} is not of the index in {saved.folder}; build the index anew."
+                )
+        elif "codes.npy" in saved:
+            codes = saved.array("codes.npy")
+        structure = settings["structure"]
+        return cls(engine, structure, codes, beside, **cls._of_probing(settings), **common)
 
 
-def _choose(kind: str, n: int, dim: int) -> Structure:
-    if kind not in ("auto", "flat", "ivf", "ivf-sq8", "hnsw"):
+def _searched(
+    engine: Any, vectors: NDArray[np.float32], k: int, params: Any
+) -> tuple[NDArray[np.float32], IdArray]:
+    """FAISS's own call, for float32 vectors in order, without what its wrapper checks."""
+    scores = np.empty((len(vectors), k), np.float32)
+    places = np.empty((len(vectors), k), np.int64)
+    ptr = faiss.swig_ptr
+    engine.search_c(len(vectors), ptr(vectors), k, ptr(scores), ptr(places), params)
+    return scores, places
+
+
+def _choose(kind: str, codes: NDArray[np.float32], beside: bool) -> Structure:
+    n = len(codes)
+    if kind not in ("auto", "flat", "hnsw", *_CODING):
         raise BadInput(
-            f"FAISS is used as auto, flat, ivf, ivf-sq8 or hnsw, not {kind!r}; name one of these."
+            f"FAISS is used as auto, flat, hnsw, {', '.join(_CODING)}, not {kind!r}; name one of "
+            "these."
         )
     if n == 0 or (kind == "auto" and n < SMALL):
         return "flat"
-    if kind == "auto":
-        return "ivf" if 4 * n * dim <= LARGE_BYTES else "ivf-sq8"
-    return kind  # type: ignore[return-value]
+    if kind != "auto":
+        return kind  # type: ignore[return-value]
+    if codes.nbytes > LARGE_BYTES:
+        return "ivf-sq8"
+    peak = max(float(np.abs(part).max()) for _, part in in_blocks(codes)) if beside else 0.0
+    return "ivf-half" if _HALF[0] < peak < _HALF[1] else "ivf"
 
 
 def _engine(
@@ -248,8 +275,7 @@ def _engine(
         wanted = round(4 * math.sqrt(n)) if cells is None else cells
         if wanted < 1:
             raise BadInput(f"An index has at least one cell, not {cells}.")
-        coding = "SQ8" if structure == "ivf-sq8" else "Flat"
-        name = f"IVF{max(1, min(wanted, n // 8))},{coding}"
+        name = f"IVF{max(1, min(wanted, n // 8))},{_CODING[structure]}"
         engine = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
         engine.cp.seed = seed + 1
         engine.cp.niter = 10
