@@ -7,9 +7,11 @@ most of them run.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partialmethod
 from importlib import import_module
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -51,6 +53,25 @@ def found(name: str) -> Any:
     """The function of a command, or the group of commands, of this name."""
     module, _, attribute = PLACES[name].partition(":")
     return getattr(import_module(module), attribute)
+
+
+class AsTyped(NamedTuple):
+    """Takes what was typed as it is where that will do; the ``usual`` way imports pydantic."""
+
+    param: Any
+    usual: Callable[[Any], Any]
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value of a parameter."""
+        kind, many = param.type_descriptor.annotation, param.multiple or param.nargs == -1
+        if value is None:
+            return () if many else None
+        if kind == list[str] and isinstance(value, (list, tuple)):
+            return list(value)
+        as_it_is = type(value) is kind and not param.type_descriptor.is_ranged
+        if as_it_is or (kind is Path and os.access(value, os.R_OK)):
+            return kind(value)
+        return self.usual(self.param).coerce(value, param=param, ctx=ctx)
 
 
 class Commands(Mapping[str, Any]):
@@ -122,4 +143,6 @@ def main() -> None:
     """Entry point of the command ``likewise``."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else every package is looked at
     raise_limit()  # here, so that what a command starts inherits it: servers, workers
+    if (typers := getattr(typer.core, "_TyperParameter", None)) is not None:  # not in every typer
+        typers.get_runtime_param = partialmethod(AsTyped, typers.get_runtime_param)
     app()

@@ -31,8 +31,6 @@ SMALL = 50_000
 LARGE_BYTES = 2 << 30
 _MOST_EF = 1024
 _CODING = {"ivf": "Flat", "ivf-half": "SQfp16", "ivf-sq8": "SQ8"}
-# Numbers of other sizes are not what half precision holds.
-_HALF = 1e-2, 6e4
 
 
 class FaissIndex(ProbedIndex):
@@ -73,9 +71,9 @@ class FaissIndex(ProbedIndex):
     ) -> Self:  # fmt: skip
         structure = _choose(kind, codes, bool(beside))
         engine = _engine(structure, codes, cells, links, seed)
-        if structure not in ("ivf-half", "ivf-sq8"):
-            return cls(engine, structure, None, **probing)
-        return cls(engine, structure, codes, "" if probing["side_names"] else beside, **probing)
+        kept = codes if structure in ("ivf-half", "ivf-sq8") else None
+        beside = "" if kept is None or probing["side_names"] else beside
+        return cls(engine, structure, kept, beside, **probing)
 
     # -- searching ----------------------------------------------------------
 
@@ -107,8 +105,11 @@ class FaissIndex(ProbedIndex):
     ) -> tuple[NDArray[np.float32], IdArray]:
         """Scores and rows; what the probed cells cannot fill is asked of all cells."""
         engine, params = (self._engine, self._params) if rows is None else self._among(rows)
-        scores, places = _searched(engine, vectors, k, params)
-        if (places[0, -1] if len(places) == 1 else places[:, -1].min()) < 0:
+        n, ptr = len(vectors), faiss.swig_ptr
+        scores, places = np.empty((n, k), np.float32), np.empty((n, k), np.int64)
+        # What engine.search would do after looking at its arguments.
+        engine.search_c(n, ptr(vectors), k, ptr(scores), ptr(places), params)
+        if min(places[:, -1].tolist()) < 0:
             short = places[:, -1] < 0
             scores[short], places[short] = self._all(vectors[short], k, rows)
         return scores, places
@@ -224,34 +225,18 @@ class FaissIndex(ProbedIndex):
         codes, beside = None, settings.get("beside", "")
         if beside:
             codes = np.asarray(np.load(saved.folder.parent / beside, mmap_mode="r"))
-            if codes.dtype != np.float32 or codes.shape != (engine.ntotal, engine.d):
-                raise DataProblem(
-                    f"{beside} is not of the index in {saved.folder}; build the index anew."
-                )
+            codes = codes.reshape(engine.ntotal, engine.d)
         elif "codes.npy" in saved:
             codes = saved.array("codes.npy")
         structure = settings["structure"]
         return cls(engine, structure, codes, beside, **cls._of_probing(settings), **common)
 
 
-def _searched(
-    engine: Any, vectors: NDArray[np.float32], k: int, params: Any
-) -> tuple[NDArray[np.float32], IdArray]:
-    """FAISS's own call, for float32 vectors in order, without what its wrapper checks."""
-    scores = np.empty((len(vectors), k), np.float32)
-    places = np.empty((len(vectors), k), np.int64)
-    ptr = faiss.swig_ptr
-    engine.search_c(len(vectors), ptr(vectors), k, ptr(scores), ptr(places), params)
-    return scores, places
-
-
 def _choose(kind: str, codes: NDArray[np.float32], beside: bool) -> Structure:
     n = len(codes)
-    if kind not in ("auto", "flat", "hnsw", *_CODING):
-        raise BadInput(
-            f"FAISS is used as auto, flat, hnsw, {', '.join(_CODING)}, not {kind!r}; name one of "
-            "these."
-        )
+    kinds = ("auto", "flat", "hnsw", *_CODING)
+    if kind not in kinds:
+        raise BadInput(f"FAISS is used as one of {', '.join(kinds)}, not {kind!r}.")
     if n == 0 or (kind == "auto" and n < SMALL):
         return "flat"
     if kind != "auto":
@@ -259,7 +244,7 @@ def _choose(kind: str, codes: NDArray[np.float32], beside: bool) -> Structure:
     if codes.nbytes > LARGE_BYTES:
         return "ivf-sq8"
     peak = max(float(np.abs(part).max()) for _, part in in_blocks(codes)) if beside else 0.0
-    return "ivf-half" if _HALF[0] < peak < _HALF[1] else "ivf"
+    return "ivf-half" if 1e-2 < peak < 6e4 else "ivf"  # what half precision holds well
 
 
 def _engine(

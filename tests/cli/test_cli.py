@@ -203,6 +203,22 @@ def test_the_real_command_in_a_real_process(folder):
     assert json.loads(found.stdout)["results"]
 
 
+def test_a_search_comes_without_what_reads_other_arguments(folder):
+    program = (
+        "import sys\n"
+        "from likewise.cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    print(*sys.modules, file=sys.stderr)\n"
+    )
+    command = [sys.executable, "-c", program, "search", "swatch-0001.jpg", "-c", str(folder)]
+    for more in ([], ["-k", "2"]):
+        done = subprocess.run([*command, *more], capture_output=True, text=True, check=True)
+        assert "swatch-" in done.stdout
+        assert ("pydantic" in done.stderr.split()) is bool(more)
+
+
 def test_a_target_search_in_the_terminal(run, tmp_path):
     refused = run("session", "start", "--way", "other", code=2)
     assert "'ours' or 'paper'" in refused.stderr
