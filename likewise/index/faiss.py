@@ -104,7 +104,10 @@ class FaissIndex(ProbedIndex):
         self, vectors: NDArray[np.float32], k: int, rows: IdArray | None
     ) -> tuple[NDArray[np.float32], IdArray]:
         """Scores and rows; what the probed cells cannot fill is asked of all cells."""
-        engine, params = (self._engine, self._params) if rows is None else self._among(rows)
+        engine, params = self._engine, self._params
+        if rows is not None:  # true hits among few items lie in as many more cells
+            more = math.ceil(self._probes * len(self) / len(rows))
+            engine, params = self._within(min(self._most_probes, more), rows)
         n, ptr = len(vectors), faiss.swig_ptr
         scores, places = np.empty((n, k), np.float32), np.empty((n, k), np.int64)
         # What engine.search would do after looking at its arguments.
@@ -118,28 +121,17 @@ class FaissIndex(ProbedIndex):
         self, vectors: NDArray[np.float32], k: int, rows: IdArray | None
     ) -> tuple[NDArray[np.float32], IdArray]:
         """The exact answer over what the engine holds."""
-        chosen = {} if rows is None else {"sel": self._selector(rows)}
-        if self.structure == "hnsw":
-            engine = faiss.downcast_index(self._engine.storage)
-            params = faiss.SearchParameters(**chosen)
-        else:
-            engine = self._engine
-            params = faiss.SearchParametersIVF(nprobe=self._most_probes, **chosen)
+        engine, params = self._within(self._most_probes, rows)
         scores, places = engine.search(vectors, k, params=params)
         return scores, places
 
-    def _among(self, rows: IdArray) -> tuple[Any, Any]:
-        """Engine and parameters for a search among some rows only.
-
-        The true hits among a share of the items lie in as many more cells as the share is
-        small; cells without any of them cost next to nothing.
-        """
-        sel = self._selector(rows)
+    def _within(self, probes: int, rows: IdArray | None) -> tuple[Any, Any]:
+        """Engine and parameters for so many cells (what has none is scanned), for some rows."""
+        chosen = {} if rows is None else {"sel": self._selector(rows)}
         if self.structure in ("flat", "hnsw"):
             engine = self._engine if self.structure == "flat" else self._engine.storage
-            return faiss.downcast_index(engine), faiss.SearchParameters(sel=sel)
-        probes = min(self._most_probes, math.ceil(self._probes * len(self) / len(rows)))
-        return self._engine, faiss.SearchParametersIVF(nprobe=probes, sel=sel)
+            return faiss.downcast_index(engine), faiss.SearchParameters(**chosen)
+        return self._engine, faiss.SearchParametersIVF(nprobe=probes, **chosen)
 
     def _selector(self, rows: IdArray) -> Any:
         known, selector = self._selected
@@ -262,6 +254,8 @@ def _engine(
             raise BadInput(f"An index has at least one cell, not {cells}.")
         name = f"IVF{max(1, min(wanted, n // 8))},{_CODING[structure]}"
         engine = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
+        if structure == "ivf-half":  # nothing is won by coding what a cell's centre leaves
+            engine.by_residual = False
         engine.cp.seed = seed + 1
         engine.cp.niter = 10
         engine.cp.min_points_per_centroid = 1
