@@ -95,23 +95,11 @@ class BaseIndex(ABC):
         seed: int = 0,
         **settings: Any,
     ) -> Self:
-        """An index of codes, one row an item.
+        """An index of codes, one row an item; they are kept as they are, never normalised.
 
-        Parameters
-        ----------
-        codes
-            The encoded items; kept as they are, never normalised.
-        ids
-            One unique whole number an item; its row by default.
-        space
-            Fingerprint of the space that made the codes.
-        side
-            Side columns by name: a number an item, which a surrogate may give a
-            coefficient.
-        seed
-            Seed of every random choice.
-        settings
-            What the kind of index takes besides; see its class.
+        ``ids`` are unique whole numbers, one an item (by default its row), ``space`` the
+        fingerprint of what made the codes; ``side`` has columns by name: a number an item, which a
+        surrogate may give a coefficient.  Settings of its own the class of an index tells.
         """
         given = check_contents(codes, ids, side, takes_sparse=cls.takes_sparse)
         common = {
@@ -150,22 +138,10 @@ class BaseIndex(ABC):
         return len(self._ids)
 
     def search(self, surrogate: Surrogate, k: int, *, among: Any = None) -> Hits:
-        """The ``k`` best items for one surrogate.
+        """The ``k`` best items for one surrogate of the index's space; fewer where there are fewer.
 
-        Parameters
-        ----------
-        surrogate
-            What the query became; its space must be the index's.
-        k
-            How many hits to give; fewer come back where there are fewer items.
-        among
-            Only items with these ids; ids that the index does not hold are passed over.
-
-        Returns
-        -------
-        Hits
-            Ids and true scores (side columns and offset included), best first, ties by
-            ascending id.
+        With ``among``, only items with these ids; those that the index does not hold are passed
+        over.  Scores are true ones (side columns and offset included), ties in order of id.
         """
         return self._answer((surrogate,), *self._room(k, among))[0]
 
@@ -200,14 +176,8 @@ class BaseIndex(ABC):
     def load(cls, folder: str | Path, mmap: bool = True, *, compared: bool = False) -> Self:
         """The index that was saved in a folder.
 
-        Parameters
-        ----------
-        folder
-            What was handed to :meth:`save`.
-        mmap
-            Whether large arrays stay on disk and are read as they are needed.
-        compared
-            Whether the caller has compared every checksum already.
+        With ``mmap`` large arrays stay on disk and are read as they are needed; ``compared`` says
+        that the caller has compared every checksum already.
         """
         saved = SavedFolder(folder, cls.kind, mmap=mmap, compared=compared)
         common = {

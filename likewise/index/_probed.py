@@ -283,17 +283,10 @@ class ProbedIndex(BaseIndex):
         at: int = AT,
         seed: int = 0,
     ) -> float:
-        """Choose ``probes`` anew for a recall, and return the recall then measured.
+        """Choose ``probes`` anew for a recall on ``at`` hits; gives the recall then measured.
 
-        Parameters
-        ----------
-        sample
-            Surrogates like those that will be asked; by default items, and items under
-            random weights such as learning gives.
-        recall, at
-            The recall to reach, and the number of hits it is measured on.
-        seed
-            Seed of the default sample.
+        ``sample`` are surrogates like those that will be asked; by default (by ``seed``) items, and
+        items under random weights such as learning gives.
         """
         groups = None
         if sample is not None:

@@ -252,6 +252,5 @@ def _largest(of: FloatArray, count: int) -> IdArray:
         some = np.sort(np.argpartition(of, -count, axis=1)[:, -count:], axis=1)
         best = np.take_along_axis(of, some, axis=1)
         if (np.count_nonzero(of >= best.min(axis=1)[:, None], axis=1) == count).all():
-            order = np.argsort(-best, axis=1, kind="stable")
-            return np.take_along_axis(some, order, axis=1)
+            return np.take_along_axis(some, np.argsort(-best, axis=1, kind="stable"), axis=1)
     return np.argsort(-of, axis=1, kind="stable")[:, :count]
