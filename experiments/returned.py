@@ -14,7 +14,9 @@ Rows: ``by``, ``taught``, ``returns`` (how many were measured), ``offered`` (sha
 fitting chip), ``misled`` (share with chips of which none fits), ``right20_before`` and ``right20``
 (means over *all* returns, offered or not), ``new20_before`` and ``new20`` (the same, without
 pictures that this chip or these words were marked with), ``gain_offered`` (of ``new20``, where a
-chip was taken) and ``worse`` (share of all returns with fewer).
+chip was taken) and ``worse`` (share of all returns with fewer).  ``marked20``: right ones after
+the first right result was marked, and nothing else done; ``marked_offered``: the share that has a
+fitting chip then, and ``marked20_chip`` what is right where it is taken.
 """
 
 from __future__ import annotations
@@ -87,7 +89,23 @@ class Person:
             known = {own, *self.marked[own]}
             after = found(self.collection, query, use=[name])
         told = counted(before, after, right, known)
-        return told | {"offered": bool(fits), "misled": bool(chips) and not fits}
+        told |= {"offered": bool(fits), "misled": bool(chips) and not fits}
+        return told | self.marked_once(query, before, right)
+
+    def marked_once(self, query: Any, before: list[int], right: NDArray[Any]) -> dict[str, float]:
+        """The same after the first right result was marked: chips that come then, and what for."""
+        first = [i for i in before[:SHOWN] if right[i]][:1]
+        if first:
+            mark(self.collection, query, first, [True])
+        answer = self.collection.ask(query, k=1)
+        chips = [(offer.name, number(self.collection, offer.item)) for offer in answer.offers]
+        fits = [name for name, own in chips if right[own]]
+        alone = found(self.collection, query)
+        used = found(self.collection, query, use=fits[:1]) if fits else alone
+        if first:
+            self.collection.undo()
+        marked, both = (int(right[order[:SHOWN]].sum()) for order in (alone, used))
+        return {"marked_offered": bool(fits), "marked20": marked, "marked20_chip": both}
 
 
 def counted(

@@ -40,6 +40,8 @@ TRIES = 3
 PICTURE, TAUGHT, OPENED, MARKS, USED, TEXT = (
     "picture", "taught", "opened", "marks", "used", "text",
 )  # fmt: skip
+MOST = 8
+"""Right pictures of a query by which earlier teaching near it is looked for."""
 SHOWN = 10
 """First results that stand for a query of words when earlier teaching near it is looked for."""
 
@@ -275,7 +277,10 @@ class Search:
             first = [item for item in hits.ids[:SHOWN].tolist() if view.holds(item)]
             rows = list(view.rows(first)) if first else []
         name = self._teaching.name(query) if query.can_be_judged else ""
-        near = sum(rows) if rows else None
+        marks = self._marks(query, view) if options.marks and rows else {}
+        right = [item for item, value in marks.items() if value > 0][:MOST]
+        near = [sum(rows)] if rows else []
+        near += list(view.rows(right)) if right else []
         return offers.used(LOOK, options.use) + offers.near(name, near, options.use, view)
 
     def lists(

@@ -151,27 +151,12 @@ def judge(
 ) -> Verdict:
     """Look at what is judged, if a look is due.
 
-    Parameters
-    ----------
-    changes, first_changes
-        Of each judged query the change of precision@K (or of average precision) and of
-        precision@1; queries with a NaN are left out.
-    top_changes
-        Of top precision, where everything is judged: told, and decides nothing.
-    pictures
-        Size of the collection.
-    spent
-        The greatest number of queries that was looked at since a model last became active.
-    before
-        The most queries that the last forecast asked for: a new one is at most twice as many.
-    against
-        Name of what serves, where ``changes`` are of average precision.
-    k
-        K where ``changes`` are of precision@K; None for average precision.
-
-    Returns
-    -------
-    Verdict
+    ``changes`` and ``first_changes`` are, of each judged query, the change of precision@``k`` (of
+    average precision where ``k`` is None) and of precision@1; queries with a NaN are left out.
+    ``top_changes``, of top precision where everything is judged, are told and decide nothing.
+    ``pictures`` is the size of the collection, ``spent`` the greatest number of queries that was
+    looked at since a model last became active, ``before`` the most that the last forecast asked
+    for (a new one is at most twice as many), ``against`` the name of what serves.
     """
     d, f = (np.asarray(column, dtype=np.float64).ravel() for column in (changes, first_changes))
     if len(d) != len(f):

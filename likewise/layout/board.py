@@ -54,25 +54,10 @@ def arrange(
 ) -> FloatArray:
     """Place pictures in a box of side one.
 
-    Parameters
-    ----------
-    x
-        One row a picture; their Euclidean distances are what the board should show.
-    query
-        The query's row; it stands at the centre.  Without it the centre is like any place.
-    start
-        Positions to start from, NaN for pictures without one: the last layout.
-    side
-        Side of a picture.
-    entropy
-        lambda, between 0 (stress alone) and 1.
-    grid
-        Snap to a grid, so that no picture covers another.
-
-    Returns
-    -------
-    array
-        A position each; the same for the same input: nothing here is drawn at random.
+    Distances of the rows of ``x`` are what the board should show; the ``query``'s row, if there is
+    one, stands at the centre.  ``start`` are positions to start from (the last layout; NaN for
+    pictures without one), ``side`` that of a picture, ``entropy`` lambda between 0 (stress alone)
+    and 1; a ``grid`` lets no picture cover another.  Nothing here is drawn at random.
     """
     points = as_matrix(x, name="pictures").astype(np.float64)
     n = len(points)

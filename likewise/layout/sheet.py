@@ -22,20 +22,10 @@ def contact_sheet(
     columns: int = 8,
     cell: int = 144,
 ) -> Image.Image:
-    """Pictures side by side on one sheet.
+    """Pictures (uint8 arrays or PIL images) side by side on one sheet, a caption below each.
 
-    Parameters
-    ----------
-    pictures
-        Arrays (height x width x 3 or height x width, uint8) or PIL images.
-    path
-        Where to write the sheet; the ending (.png, .jpg) decides the format.
-    captions
-        A line below each, or none at all.
-    columns
-        Pictures beside each other; what does not fit goes to the next line.
-    cell
-        Side of the square that a picture is fitted into, in pixels; it keeps its shape.
+    The ending of ``path`` decides the format; so many ``columns`` stand beside each other; each
+    picture keeps its shape and is fitted into a square of ``cell`` pixels.
     """
     count = len(pictures)
     if not count or columns < 1 or cell < 8:

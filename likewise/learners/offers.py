@@ -239,7 +239,7 @@ class TaughtGroups:
             name, value = self._names[slots[at]], float(likeness[at])
             if name is None or name in without or value < least - s.slack:
                 continue
-            if not self._was_wrong(name, z):
+            if not self.was_wrong(name, row):
                 own = value + (0.0 if copies[at] else self.shift(name))
                 judged.append((bool(copies[at]), own, name, value))
         judged.sort(key=lambda one: (-one[0], -one[1]))
@@ -247,10 +247,10 @@ class TaughtGroups:
             return []
         return [(n, v) for _, own, n, v in judged[: s.most] if own >= least - s.slack]
 
-    def _was_wrong(self, name: str, z: FloatArray) -> bool:
-        """Whether the query itself was marked wrong there."""
+    def was_wrong(self, name: str, row: Any) -> bool:
+        """Whether a picture was marked wrong there."""
         bad = self._groups[name].bad
-        return bool(len(bad) and (bad @ z).max() > SAME)
+        return bool(len(bad) and (bad @ self._scaled(row)[0]).max() > SAME)
 
     def shift(self, name: str) -> float:
         """What a group's own marks and answers add to its likeness: less where they contradict.

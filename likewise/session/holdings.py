@@ -78,16 +78,9 @@ class Rounds(Protocol):
 
 
 class ArrayHoldings:
-    """Plain arrays as holdings.
+    """Plain arrays as holdings: one row of ``vectors`` an item, columns by block, ascending ids.
 
-    Parameters
-    ----------
-    vectors
-        One row an item.
-    blocks
-        Columns of each block; all columns are one block unless given.
-    ids
-        The items' ids, ascending; row numbers unless given.
+    All columns are one block, and ids are row numbers, unless given.
     """
 
     def __init__(

@@ -113,25 +113,12 @@ class TargetSession:
     ) -> TargetSession:
         """Begin a session.
 
-        Parameters
-        ----------
-        query
-            Id of an item to begin from.
-        vector
-            Picture vector to begin from: an own picture, or words turned into picture space.
-        first
-            Ids to show first, all of them: for instance the hits of a text search.
-        begin
-            Without any of these: representatives of all items, or a random hundred.
-        weights
-            Metric to begin with; every block has the same say unless given.
-        kept
-            Kept sessions (:func:`~likewise.session.kept.kept_metrics`); the nearest ones make the
-            metric to begin with and to stay close to, if it foretells their orders.
-        origin
-            What it began with, for people to read later; it is written down as it is.
-        learn
-            What to learn with instead of the metric learner; for experiments.
+        From the item ``query``, from a picture ``vector`` (an own picture, or words turned into
+        picture space), with the ids ``first`` on the first board (such as hits of a text search),
+        or, without any of these, with ``representatives`` of all items or a ``random`` hundred.
+        ``weights`` is the metric to begin with (every block has the same say unless given), or the
+        nearest ``kept`` sessions make it, if it foretells their orders.  ``origin`` is written
+        down for people to read; ``learn`` stands in for the metric learner in experiments.
         """
         chosen = settings or Settings()
         if begin not in ("representatives", "random"):
@@ -233,19 +220,11 @@ class TargetSession:
     ) -> Board:
         """Learn from what was done to the board, and show the next one.
 
-        Parameters
-        ----------
-        query
-            The picture closest to the target; the old query stays unless given.
-        moved
-            From nearest to farthest from the query, or where each was put around it (those
-            equally far have no order).  Only these are judged.
-        discarded
-            Pictures farther than every moved one.
-        pinned
-            Pictures to keep on the board.
-        closer
-            Each some pictures of the board, of which the first is the closest to the target.
+        ``query`` is the picture closest to the target; the old one stays unless given.  ``moved``
+        are the judged pictures from nearest to farthest, or where each was put around the query
+        (those equally far have no order), ``discarded`` are farther than every moved one,
+        ``pinned`` stay on the board, and ``closer`` are lists of pictures whose first is the
+        closest to the target.
         """
         self._check_open()
         clock = Clock()

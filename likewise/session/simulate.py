@@ -55,21 +55,11 @@ def simulate(
 ) -> Simulated:
     """Search for random targets from random queries, as in section 5.1 of the paper.
 
-    Parameters
-    ----------
-    sessions, most
-        How many searches, and in how many rounds each must be done.
-    may_keep_query
-        Whether the user may choose the old query again; in the paper only among the pictures
-        just shown.
-    weights, kept
-        Metric to begin with, or kept sessions to take it from.
-    keep
-        Where to write the sessions down and keep them; by default they are forgotten.
-    learn
-        Instead of the metric learner.
-    seed
-        Search ``i`` draws from ``(seed, i)`` alone: the same query and target for every method.
+    So many ``sessions``, each done in at most ``most`` rounds; ``may_keep_query`` lets the user
+    choose the old query again (in the paper only a picture just shown).  ``weights`` or ``kept``
+    sessions give the metric to begin with, ``keep`` is where sessions are written down, ``learn``
+    stands in for the metric learner.  Search ``i`` draws from ``(seed, i)`` alone: the same query
+    and target for every method.
     """
     ids = holdings.ids
     if len(ids) < 2:

@@ -50,6 +50,30 @@ def test_a_chip_is_offered_taken_and_taken_back(page, fresh, near):
     expect(page).not_to_have_url(re.compile("use="))
 
 
+def test_a_mark_brings_a_chip_that_the_photo_alone_did_not(page, fresh, near):
+    fresh.stop()
+    with likewise.open(fresh.folder) as collection:
+        first = int(collection.look.view().ids[0])
+        ids = collection.search(first, k=60).ids.tolist()
+        found = {item: collection.search(item, k=12) for item in ids[5:]}
+        far, answer = next(
+            (item, answer)
+            for item, answer in found.items()
+            if not answer.offers and set(ids[:4]) & set(answer.ids.tolist())
+        )
+        place = next(at for at, item in enumerate(answer.ids.tolist()) if item in ids[:4])
+    fresh.start()
+    sign_in(page, fresh)
+    before = results(page, fresh, f"like={far}&fold=0")
+    chips = page.get_by_role("list", name="Your earlier feedback")
+    expect(chips).to_have_count(0)
+    page.locator('ul[aria-label="Results"] .card').nth(place).locator(".yes").click()
+    expect(chips.get_by_role("button", name="Use your feedback on this photo")).to_be_visible()
+    page.locator(".card.right .yes").click()
+    expect(chips).to_have_count(0)
+    shows(page, before)
+
+
 def test_a_refusal_can_be_undone_and_is_remembered(page, fresh, near):
     sign_in(page, fresh)
     results(page, fresh, f"like={near}")

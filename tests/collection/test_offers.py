@@ -46,6 +46,18 @@ def test_what_was_just_said_of_a_query_reaches_the_others_at_once(collection, ta
     assert near(collection, item)["item:1"].wrong == 3
 
 
+def test_a_mark_brings_what_was_taught_of_the_same_picture(collection, taught):
+    far = taught[-5]
+    assert near(collection, far) == {}
+    collection.mark(far, [taught[1]])
+    assert set(near(collection, far)) == {"item:1"}
+    assert near(collection, far, marks=False) == {}
+    collection.undo()
+    assert near(collection, far) == {}
+    collection.mark(taught[-1], [taught[1]])  # this very picture was marked wrong there
+    assert near(collection, taught[-1]) == {}
+
+
 def test_what_is_used_shapes_the_answer_and_is_told_of(collection, taught):
     item = taught[0]
     before, after = collection.search(item, k=47), collection.search(item, k=47, use="item:1")

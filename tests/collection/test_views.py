@@ -231,7 +231,7 @@ def beside(folder: Path, seconds: float) -> dict[str, int]:
             thread.start()
         try:
             until = time.monotonic() + seconds
-            while time.monotonic() < until and errors.empty():
+            while (time.monotonic() < until or rounds < 3) and errors.empty():
                 rounds += 1
                 names = [f"new {rounds} {n}.png" for n in range(3)]
                 added = writer.store.items.see([seen(name, name) for name in names])
@@ -251,8 +251,7 @@ def beside(folder: Path, seconds: float) -> dict[str, int]:
 
 def test_readers_beside_a_writer_that_forgets_see_no_error(tmp_path):
     done = beside(tmp_path / "pictures", seconds=20)
-    assert done["rounds"] >= 3
-    assert done["searches"] >= 4
+    assert done["searches"] >= 4  # a thread or process that never found a moment gives none
 
 
 @pytest.mark.slow

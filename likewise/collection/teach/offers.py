@@ -89,18 +89,26 @@ class Offers:
         """What an answer says of the taught queries whose marks it uses."""
         return tuple(self._offer(line, name, 0.0, True) for name in names)
 
-    def near(self, own: str, row: Any | None, used: Sequence[str], view: View) -> tuple[Offer, ...]:
-        """What else may fit a query of this name and picture vector; see :class:`TaughtGroups`.
+    def near(
+        self, own: str, rows: Sequence[Any], used: Sequence[str], view: View
+    ) -> tuple[Offer, ...]:
+        """What else may fit a query of this name; see :class:`TaughtGroups`.
 
-        ``row`` and the view are of pictures as they are, not smoothed by their neighbours.
+        ``rows`` are the query and, where it has marks, what is right for it; they and the view
+        are of pictures as they are, not smoothed by their neighbours.
         """
         with self._lock:
             groups = self._ready(view, own)
             answers = self._answers.items()
             refused = {name for name, said in answers if own in said and not said[own][1]}
             without = {own, *used, *refused}
-            found = [] if row is None else groups.offered(row, without)
-        return tuple(self._offer(LOOK, name, likeness, False) for name, likeness in found)
+            found: dict[str, float] = {}
+            for row in [sum(rows), *rows[1:]] if rows else ():
+                for name, likeness in groups.offered(row, without):
+                    if not groups.was_wrong(name, rows[0]):
+                        found[name] = max(likeness, found.get(name, likeness))
+        first = sorted(found, key=lambda name: -found[name])[: groups.settings.most]
+        return tuple(self._offer(LOOK, name, found[name], False) for name in first)
 
     def reply(
         self, line: str, query: str, taught: str, taken: bool | None, *, likeness: float = 0.0,
