@@ -83,6 +83,8 @@ def build(
         store.settings.set(TABLES, [*store.settings.get(TABLES, []), [address, table]])
         how = {"address": address, "table": table, "position": store.restatements()[0]}
         own |= {"owner": _owner(store), "facts": store.facts(ids)}
+    if kind == "faiss":
+        own["beside"] = "codes.npy"
     index = REGISTRY[kind].build(codes, ids, space=space, **how, **own)
     index.save(aside / kind)
     return kind, how

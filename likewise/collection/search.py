@@ -303,7 +303,8 @@ class Search:
             if asked.stages[0][0] == TEXT and asked.read is not None:
                 name = asked.read.found_by
             lists[name] = asked.found(depth, among)
-        lists["words"] = written
+        if len(written.ids):
+            lists["words"] = written
         left = {name: _without(hits, out) for name, hits in lists.items()}
         return {name: hits for name, hits in left.items() if len(hits.ids)}
 
@@ -488,5 +489,5 @@ def _is_silent(surrogate: Surrogate) -> bool:
 def _without(hits: Hits, out: Sequence[int]) -> Hits:
     if not out:
         return hits
-    keep = np.logical_and.reduce([hits.ids != item for item in out])
+    keep = hits.ids != out[0] if len(out) == 1 else ~np.isin(hits.ids, out)
     return Hits(hits.ids[keep], hits.scores[keep])

@@ -89,23 +89,11 @@ class BaseIndex(ABC):
         cls, codes: Any, ids: Any = None, *, space: str = "", side: Mapping[str, Any] | None = None,
         seed: int = 0, **settings: Any
     ) -> Self:  # fmt: skip
-        """An index of codes, one row an item.
+        """An index of codes, one row an item; they are kept as they are, never normalised.
 
-        Parameters
-        ----------
-        codes
-            The encoded items; kept as they are, never normalised.
-        ids
-            One unique whole number an item; its row by default.
-        space
-            Fingerprint of the space that made the codes.
-        side
-            Side columns by name: a number an item, which a surrogate may give a
-            coefficient.
-        seed
-            Seed of every random choice.
-        settings
-            What the kind of index takes besides; see its class.
+        ``ids`` are unique whole numbers, one an item (by default its row), ``space`` the
+        fingerprint of what made the codes; ``side`` has columns by name: a number an item, which a
+        surrogate may give a coefficient.  Settings of its own the class of an index tells.
         """
         given = check_contents(codes, ids, side, takes_sparse=cls.takes_sparse)
         common = {
@@ -144,22 +132,10 @@ class BaseIndex(ABC):
         return len(self._ids)
 
     def search(self, surrogate: Surrogate, k: int, *, among: Any = None) -> Hits:
-        """The ``k`` best items for one surrogate.
+        """The ``k`` best items for one surrogate of the index's space; fewer where there are fewer.
 
-        Parameters
-        ----------
-        surrogate
-            What the query became; its space must be the index's.
-        k
-            How many hits to give; fewer come back where there are fewer items.
-        among
-            Only items with these ids; ids that the index does not hold are passed over.
-
-        Returns
-        -------
-        Hits
-            Ids and true scores (side columns and offset included), best first, ties by
-            ascending id.
+        With ``among``, only items with these ids; those that the index does not hold are passed
+        over.  Scores are true ones (side columns and offset included), ties in order of id.
         """
         return self._answer((surrogate,), *self._room(k, among))[0]
 
@@ -190,14 +166,8 @@ class BaseIndex(ABC):
     def load(cls, folder: str | Path, mmap: bool = True, *, compared: bool = False) -> Self:
         """The index that was saved in a folder.
 
-        Parameters
-        ----------
-        folder
-            What was handed to :meth:`save`.
-        mmap
-            Whether large arrays stay on disk and are read as they are needed.
-        compared
-            Whether the caller has compared every checksum already.
+        With ``mmap`` large arrays stay on disk and are read as they are needed; ``compared`` says
+        that the caller has compared every checksum already.
         """
         saved = SavedFolder(folder, cls.kind, mmap=mmap, compared=compared)
         common = {
@@ -226,7 +196,7 @@ class BaseIndex(ABC):
             ids, scores = ids[order], scores[order]
         if offsets is not None:
             scores += offsets[:, None]
-        return [Hits(i, s) for i, s in zip(ids, scores)]
+        return list(map(Hits, ids, scores))
 
     def _best_of_some(
         self, asked: Asked, k: int, rows: IdArray | None
@@ -241,17 +211,17 @@ class BaseIndex(ABC):
 
     def _asked(self, surrogates: Sequence[Surrogate]) -> tuple[Asked, NDArray[np.float64] | None]:
         """Surrogates as arrays, and their offsets; or one sentence about what is wrong."""
-        vectors = []
+        vectors, plain, shifted = [], True, False
         side = np.zeros((len(surrogates), len(self.side_names)))
         for at, one in enumerate(surrogates):
             self._check_kind(one)
             vectors.append(self._vector(one.vector))
             if one.side:
                 side[at] = self._coefficients(one.side)
+            plain, shifted = plain and one.plain, shifted or one.offset != 0
         matrix = vectors[0][None, :] if len(vectors) == 1 else np.array(vectors)
-        plain = all(one.plain for one in surrogates)
         offsets = None
-        if any(one.offset for one in surrogates):
+        if shifted:
             offsets = np.array([one.offset for one in surrogates], dtype=np.float64)
             if not np.isfinite(offsets).all():
                 raise not_finite()
@@ -333,8 +303,10 @@ class BaseIndex(ABC):
 def _looked_over(vectors: FloatArray, side: NDArray[np.float64]) -> tuple[bool, int]:
     """Whether float32 holds the vectors well, and how many rows are zero; all must be finite."""
     # One row apart: a dozen calls of numpy's would cost as much as a small search.
-    if len(vectors) == 1 and 1e-15 < max(float(vectors.max()), -float(vectors.min())) < 1e15:
-        return True, 0
+    if len(vectors) == 1:
+        row = vectors[0]
+        if 1e-15 < max(np.maximum.reduce(row), -np.minimum.reduce(row)) < 1e15:
+            return True, 0
     peaks = np.abs(vectors).max(axis=1)
     if not np.isfinite(peaks).all():
         raise not_finite()

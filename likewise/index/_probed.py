@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.index._base import Asked, BaseIndex
-from likewise.index._checks import Contents, in_blocks, single_precision
+from likewise.index._checks import Contents, in_blocks, let_go, single_precision
 from likewise.index.flat import FlatIndex
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate
 
@@ -283,17 +283,10 @@ class ProbedIndex(BaseIndex):
         at: int = AT,
         seed: int = 0,
     ) -> float:
-        """Choose ``probes`` anew for a recall, and return the recall then measured.
+        """Choose ``probes`` anew for a recall on ``at`` hits; gives the recall then measured.
 
-        Parameters
-        ----------
-        sample
-            Surrogates like those that will be asked; by default items, and items under
-            random weights such as learning gives.
-        recall, at
-            The recall to reach, and the number of hits it is measured on.
-        seed
-            Seed of the default sample.
+        ``sample`` are surrogates like those that will be asked; by default (by ``seed``) items, and
+        items under random weights such as learning gives.
         """
         groups = None
         if sample is not None:
@@ -356,8 +349,13 @@ class ProbedIndex(BaseIndex):
         self._plain_probes = needs[0] if len(needs) == 2 else None
 
     def _measured(self, groups: list[NDArray[np.float32]], true: list[Found]) -> float:
+        def found(index: Self, group: NDArray[np.float32], k: int) -> Iterator[Any]:
+            for one in group:
+                yield index._look(one[None], k, None)[1]
+                let_go(getattr(self, "_codes", None))  # else all of a file is held at the end
+
         return min(
-            recall_of(index._look(group, scores.shape[1], None)[1], scores)
+            recall_of(np.concatenate([*found(index, group, scores.shape[1])]), scores)
             for index, group, (_, scores) in zip((self._for_plain, self), groups, true)
         )
 

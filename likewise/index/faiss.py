@@ -15,14 +15,14 @@ import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.index._checks import exact_dots, in_blocks, let_go
+from likewise.index._checks import in_blocks, let_go
 from likewise.index._files import SavedFolder, Writer, array_writer
 from likewise.index._probed import Found, Goal, ProbedIndex, ranks_of, scan
 from likewise.types import BadInput, DataProblem, IdArray
 
 faiss: Any = _faiss  # its own type hints know but half of it
 
-Structure = Literal["flat", "ivf", "ivf-sq8", "hnsw"]
+Structure = Literal["flat", "ivf", "ivf-half", "ivf-sq8", "hnsw"]
 
 # An exact scan stays below some milliseconds up to here.
 SMALL = 50_000
@@ -30,6 +30,7 @@ SMALL = 50_000
 # at the best candidates.
 LARGE_BYTES = 2 << 30
 _MOST_EF = 1024
+_CODING = {"ivf": "Flat", "ivf-half": "SQfp16", "ivf-sq8": "SQ8"}
 
 
 class FaissIndex(ProbedIndex):
@@ -40,9 +41,11 @@ class FaissIndex(ProbedIndex):
     measured with that.
 
     Own settings: ``kind`` is ``flat`` (exact), ``ivf`` (k-means cells), ``ivf-sq8`` (the same with
-    a byte a number in memory and the full codes beside it for the last look), ``hnsw`` (a graph;
-    weak where lengths are uneven) or ``auto``: by size; ``cells`` is the number of k-means cells,
-    about ``4 sqrt(n)`` by default; ``links`` those of a graph's node.
+    a byte a number in memory and the full codes beside it for the last look), ``ivf-half`` (two
+    bytes), ``hnsw`` (a graph; weak where lengths are uneven) or ``auto``: by size; ``cells`` is the
+    number of k-means cells, about ``4 sqrt(n)`` by default; ``links`` those of a graph's node.
+    ``beside`` names a file that holds the codes already, beside the folder that the index will be
+    saved in: none of it is written again.
     """
 
     kind = "faiss"
@@ -52,20 +55,25 @@ class FaissIndex(ProbedIndex):
         engine: Any,
         structure: Structure,
         codes: NDArray[np.float32] | None,
+        beside: str = "",
         **common: Any,
     ) -> None:
-        self._engine, self.structure, self._codes = engine, structure, codes
+        self._engine, self.structure = engine, structure
+        self._codes, self._beside = codes, beside
+        self._codes_at = None if codes is None else faiss.swig_ptr(codes)
         self._selected: tuple[Any, Any] = None, None  # the last rows that were asked for
         super().__init__(**common)
 
     @classmethod
     def _filled(
         cls, codes: NDArray[np.float32], probing: Mapping[str, Any], seed: int, *,
-        kind: str = "auto", cells: int | None = None, links: int = 16,
+        kind: str = "auto", cells: int | None = None, links: int = 16, beside: str = "",
     ) -> Self:  # fmt: skip
-        structure = _choose(kind, len(codes), probing["dim"])
+        structure = _choose(kind, codes, bool(beside))
         engine = _engine(structure, codes, cells, links, seed)
-        return cls(engine, structure, codes if structure == "ivf-sq8" else None, **probing)
+        kept = codes if structure in ("ivf-half", "ivf-sq8") else None
+        beside = "" if kept is None or probing["side_names"] else beside
+        return cls(engine, structure, kept, beside, **probing)
 
     # -- searching ----------------------------------------------------------
 
@@ -74,8 +82,17 @@ class FaissIndex(ProbedIndex):
             found, places = self._ask(vectors, k, rows)
             return places, found
         room = len(self) if rows is None else len(rows)
-        _, places = self._ask(vectors, min(room, 2 * k), rows)
-        return self._second_look(self._codes, vectors, places, k)
+        depth = min(room, 2 * k if self.structure == "ivf-sq8" else k + k // 4 + 4)
+        scores, places = self._ask(vectors, depth, rows)
+        ptr = faiss.swig_ptr  # scores shown must be true ones: those of the full codes
+        faiss.fvec_inner_products_by_idx(
+            ptr(scores), ptr(vectors), self._codes_at, ptr(places), vectors.shape[1], *places.shape
+        )
+        if len(places) == 1:
+            best = (-scores[0]).argsort()[:k]
+            return places[:, best], scores[:, best]
+        order = np.argsort(-scores, axis=1)[:, :k]
+        return np.take_along_axis(places, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
     def _look_everywhere(self, vectors: NDArray[np.float32], k: int) -> Found:
         if self._codes is not None:
@@ -87,8 +104,14 @@ class FaissIndex(ProbedIndex):
         self, vectors: NDArray[np.float32], k: int, rows: IdArray | None
     ) -> tuple[NDArray[np.float32], IdArray]:
         """Scores and rows; what the probed cells cannot fill is asked of all cells."""
-        engine, params = (self._engine, self._params) if rows is None else self._among(rows)
-        scores, places = engine.search(vectors, k, params=params)
+        engine, params = self._engine, self._params
+        if rows is not None:  # true hits among few items lie in as many more cells
+            more = math.ceil(self._probes * len(self) / len(rows))
+            engine, params = self._within(min(self._most_probes, more), rows)
+        n, ptr = len(vectors), faiss.swig_ptr
+        scores, places = np.empty((n, k), np.float32), np.empty((n, k), np.int64)
+        # What engine.search would do after looking at its arguments.
+        engine.search_c(n, ptr(vectors), k, ptr(scores), ptr(places), params)
         if min(places[:, -1].tolist()) < 0:
             short = places[:, -1] < 0
             scores[short], places[short] = self._all(vectors[short], k, rows)
@@ -98,28 +121,17 @@ class FaissIndex(ProbedIndex):
         self, vectors: NDArray[np.float32], k: int, rows: IdArray | None
     ) -> tuple[NDArray[np.float32], IdArray]:
         """The exact answer over what the engine holds."""
-        chosen = {} if rows is None else {"sel": self._selector(rows)}
-        if self.structure == "hnsw":
-            engine = faiss.downcast_index(self._engine.storage)
-            params = faiss.SearchParameters(**chosen)
-        else:
-            engine = self._engine
-            params = faiss.SearchParametersIVF(nprobe=self._most_probes, **chosen)
+        engine, params = self._within(self._most_probes, rows)
         scores, places = engine.search(vectors, k, params=params)
         return scores, places
 
-    def _among(self, rows: IdArray) -> tuple[Any, Any]:
-        """Engine and parameters for a search among some rows only.
-
-        The true hits among a share of the items lie in as many more cells as the share is
-        small; cells without any of them cost next to nothing.
-        """
-        sel = self._selector(rows)
+    def _within(self, probes: int, rows: IdArray | None) -> tuple[Any, Any]:
+        """Engine and parameters for so many cells (what has none is scanned), for some rows."""
+        chosen = {} if rows is None else {"sel": self._selector(rows)}
         if self.structure in ("flat", "hnsw"):
             engine = self._engine if self.structure == "flat" else self._engine.storage
-            return faiss.downcast_index(engine), faiss.SearchParameters(sel=sel)
-        probes = min(self._most_probes, math.ceil(self._probes * len(self) / len(rows)))
-        return self._engine, faiss.SearchParametersIVF(nprobe=probes, sel=sel)
+            return faiss.downcast_index(engine), faiss.SearchParameters(**chosen)
+        return self._engine, faiss.SearchParametersIVF(nprobe=probes, **chosen)
 
     def _selector(self, rows: IdArray) -> Any:
         known, selector = self._selected
@@ -129,18 +141,6 @@ class FaissIndex(ProbedIndex):
             selector = faiss.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
             self._selected = rows, selector
         return selector
-
-    def _second_look(
-        self, codes: NDArray[np.float32], vectors: NDArray[np.float32], places: IdArray, k: int
-    ) -> Found:
-        """Score the candidates by their full codes: scores shown must be true ones."""
-        best = np.empty((len(places), k), np.int64)
-        scores = np.empty((len(places), k))
-        for q, candidates in enumerate(places):
-            true = exact_dots(codes[candidates], vectors[q])
-            order = np.lexsort((self._ids[candidates], -true))[:k]
-            best[q], scores[q] = candidates[order], true[order]
-        return best, scores
 
     # -- how many probes ----------------------------------------------------
 
@@ -194,13 +194,13 @@ class FaissIndex(ProbedIndex):
     # -- files --------------------------------------------------------------
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Writer]]:
-        settings = {"structure": self.structure, **self._probing()}
+        settings = {"structure": self.structure, "beside": self._beside, **self._probing()}
 
         def write_engine(path: Path) -> None:
             faiss.write_index(self._engine, str(path))
 
         writers: dict[str, Writer] = {"engine.faiss": write_engine}
-        if self._codes is not None:
+        if self._codes is not None and not self._beside:
             writers["codes.npy"] = array_writer(self._codes)
         return settings, writers
 
@@ -214,25 +214,29 @@ class FaissIndex(ProbedIndex):
             raise DataProblem(
                 f"FAISS cannot read the index in {saved.folder}; build the index anew."
             ) from None
-        return cls(
-            engine,
-            settings["structure"],
-            saved.array("codes.npy") if "codes.npy" in saved else None,
-            **cls._of_probing(settings),
-            **common,
-        )
+        codes, beside = None, settings.get("beside", "")
+        if beside:
+            codes = np.asarray(np.load(saved.folder.parent / beside, mmap_mode="r"))
+            codes = codes.reshape(engine.ntotal, engine.d)
+        elif "codes.npy" in saved:
+            codes = saved.array("codes.npy")
+        structure = settings["structure"]
+        return cls(engine, structure, codes, beside, **cls._of_probing(settings), **common)
 
 
-def _choose(kind: str, n: int, dim: int) -> Structure:
-    if kind not in ("auto", "flat", "ivf", "ivf-sq8", "hnsw"):
-        raise BadInput(
-            f"FAISS is used as auto, flat, ivf, ivf-sq8 or hnsw, not {kind!r}; name one of these."
-        )
+def _choose(kind: str, codes: NDArray[np.float32], beside: bool) -> Structure:
+    n = len(codes)
+    kinds = ("auto", "flat", "hnsw", *_CODING)
+    if kind not in kinds:
+        raise BadInput(f"FAISS is used as one of {', '.join(kinds)}, not {kind!r}.")
     if n == 0 or (kind == "auto" and n < SMALL):
         return "flat"
-    if kind == "auto":
-        return "ivf" if 4 * n * dim <= LARGE_BYTES else "ivf-sq8"
-    return kind  # type: ignore[return-value]
+    if kind != "auto":
+        return kind  # type: ignore[return-value]
+    if codes.nbytes > LARGE_BYTES:
+        return "ivf-sq8"
+    peak = max(float(np.abs(part).max()) for _, part in in_blocks(codes)) if beside else 0.0
+    return "ivf-half" if 1e-2 < peak < 6e4 else "ivf"  # what half precision holds well
 
 
 def _engine(
@@ -248,9 +252,10 @@ def _engine(
         wanted = round(4 * math.sqrt(n)) if cells is None else cells
         if wanted < 1:
             raise BadInput(f"An index has at least one cell, not {cells}.")
-        coding = "SQ8" if structure == "ivf-sq8" else "Flat"
-        name = f"IVF{max(1, min(wanted, n // 8))},{coding}"
+        name = f"IVF{max(1, min(wanted, n // 8))},{_CODING[structure]}"
         engine = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
+        if structure == "ivf-half":  # nothing is won by coding what a cell's centre leaves
+            engine.by_residual = False
         engine.cp.seed = seed + 1
         engine.cp.niter = 10
         engine.cp.min_points_per_centroid = 1

@@ -188,7 +188,7 @@ class Bilinear(CodesAlone):
         )
 
     def _shares(self, alike: FloatArray) -> tuple[IdArray, FloatArray]:
-        near = np.argsort(-alike, axis=1, kind="stable")[:, : self.M]
+        near = _largest(alike, self.M)
         if self.warmth is None:
             return near, np.full(near.shape, 1.0 / near.shape[1])
         say = np.exp((np.take_along_axis(alike, near, axis=1) - 1.0) / self.warmth)
@@ -244,3 +244,13 @@ def _table(rows: Any | None, references: FloatArray, name: str) -> FloatArray | 
             f"of {references.shape[1]} finite numbers, not {table.shape}."
         )
     return table.copy()
+
+
+def _largest(of: FloatArray, count: int) -> IdArray:
+    """Columns of the largest numbers of each row, falling, of equal ones the first."""
+    if of.shape[1] > 4 * count:  # sorting everything is most of what learning would do
+        some = np.sort(np.argpartition(of, -count, axis=1)[:, -count:], axis=1)
+        best = np.take_along_axis(of, some, axis=1)
+        if (np.count_nonzero(of >= best.min(axis=1)[:, None], axis=1) == count).all():
+            return np.take_along_axis(some, np.argsort(-best, axis=1, kind="stable"), axis=1)
+    return np.argsort(-of, axis=1, kind="stable")[:, :count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from likewise.types import BadInput, DataProblem, Surrogate
 
 KINDS: list[tuple[str, dict[str, Any]]] = [
     ("faiss", {"kind": "ivf"}),
+    ("faiss", {"kind": "ivf-half"}),
     ("faiss", {"kind": "ivf-sq8"}),
     ("tree", {"clusters": 120}),
 ]
-every = pytest.mark.parametrize(("kind", "how"), KINDS, ids=["ivf", "ivf-sq8", "tree"])
+every = pytest.mark.parametrize(("kind", "how"), KINDS, ids=["ivf", "ivf-half", "ivf-sq8", "tree"])
 N, DIM = 8000, 24
 
 
@@ -162,6 +164,34 @@ def test_size_decides_what_faiss_builds(monkeypatch: pytest.MonkeyPatch, data: A
         FaissIndex.build(x, kind="ivf", cells=0)
     with pytest.raises(BadInput, match="single precision"):
         FaissIndex.build(x.astype(float) * 1e30)
+
+
+def test_codes_that_lie_beside_an_index_are_not_written_again(
+    monkeypatch: pytest.MonkeyPatch, data: Any, tmp_path: Path
+) -> None:
+    x, plain, _, truth = data
+    monkeypatch.setattr(faiss_module, "SMALL", 500)
+    np.save(tmp_path / "codes.npy", x)
+    index = FaissIndex.build(np.load(tmp_path / "codes.npy", mmap_mode="r"), beside="codes.npy")
+    assert index.structure == "ivf-half"
+    index.save(tmp_path / "faiss")
+    files = sum(f.stat().st_size for f in (tmp_path / "faiss").iterdir())
+    assert files < 0.75 * x.nbytes + 200_000
+    again = load(tmp_path / "faiss")
+    for one in plain[:20]:
+        found, expected = again.search(one, 20), truth.search(one, 20)
+        np.testing.assert_array_equal(found.ids, index.search(one, 20).ids)
+        there = np.isin(found.ids, expected.ids)
+        true = dict(zip(expected.ids.tolist(), expected.scores.tolist()))
+        np.testing.assert_allclose(
+            found.scores[there], [true[i] for i in found.ids[there].tolist()], rtol=1e-5
+        )
+    assert recall(again, truth, plain) >= 0.98
+    for factor in (1e-4, 1e6):  # half precision does not hold these
+        assert FaissIndex.build(x * np.float32(factor), beside="codes.npy").structure == "ivf"
+    np.save(tmp_path / "codes.npy", x[:-1])
+    with pytest.raises(ValueError, match="reshape"):
+        load(tmp_path / "faiss")
 
 
 def test_graph_on_request(data: Any) -> None:

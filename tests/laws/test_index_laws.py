@@ -31,6 +31,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("faiss", {"kind": "ivf", "cells": 5, "probes": ALL}),
     ("faiss", {"kind": "ivf", "cells": 5, "probes": 1}),
     ("faiss", {"kind": "ivf-sq8", "cells": 5, "probes": ALL}),
+    ("faiss", {"kind": "ivf-half", "cells": 5, "probes": ALL}),
     ("faiss", {"kind": "hnsw"}),
     ("tree", {"clusters": 5, "probes": ALL}),
     ("tree", {"clusters": 12, "probes": 1}),
@@ -46,7 +47,7 @@ NAMES = ["-".join([kind, *map(str, how.values())]) for kind, how in VARIANTS]
 COMPLETE = [
     not (
         how.get("probes") == 1
-        or how.get("kind") in ("hnsw", "ivf-sq8")
+        or how.get("kind") in ("hnsw", "ivf-half", "ivf-sq8")
         or how.get("index") == "hnsw"
         or how.get("half")
     )

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from experiments.references import combine, label_pairs
 from likewise.learners import Plain, bilinear_learner
-from likewise.learners.bilinear import Bilinear
+from likewise.learners.bilinear import Bilinear, _largest
 from likewise.learners.bilinear_learner import FORMS, BilinearLearner
 from likewise.learners.own_settings import BilinearSettings
 from likewise.learners.settings import still_known
@@ -422,3 +422,15 @@ def test_a_similarity_of_parts_that_do_not_fit_is_refused(options):
     _, plain, x, *_ = world(8, 20)
     with pytest.raises(BadInput, match=r"\.$"):
         Bilinear(plain, x[:3], **options)
+
+
+def test_the_largest_of_each_row_are_those_of_a_whole_sort() -> None:
+    rng = np.random.default_rng(0)
+    for of in (
+        rng.normal(size=(50, 300)),
+        rng.integers(0, 9, (50, 300)) * 1.0,
+        rng.normal(size=(3, 9)),
+    ):
+        for count in (1, 20):
+            whole = np.argsort(-of, axis=1, kind="stable")[:, :count]
+            np.testing.assert_array_equal(_largest(of, count), whole)

@@ -267,11 +267,13 @@ class Line(ABC):
         place, old = places(last.old.ids, ids), last.old
         covered = place >= 0
         covered[covered] = old.contents[place[covered]] == contents[covered]
-        kept = np.zeros(len(old.ids), bool)
-        kept[last._kept] = True
-        went = places(old.ids, touched)
-        kept[went[went >= 0]] = False
-        kept[place[covered]] = True
+        kept, went = last._kept, places(old.ids, touched)
+        if (went >= 0).any():  # else nothing as long as the collection is made anew
+            is_kept = np.zeros(len(old.ids), bool)
+            is_kept[kept] = True
+            is_kept[went[went >= 0]] = False
+            is_kept[place[covered]] = True
+            kept = np.flatnonzero(is_kept)
         sound, rows = self._store.segments.sound(
             contents[~covered], lambda some: self._rows(some, last.plain)
         )
@@ -283,14 +285,16 @@ class Line(ABC):
             new = np.r_[fresh.ids[stay], new]
             rows = stacked([fresh.bare.rows[stay], rows])
         order = np.argsort(new, kind="stable")
-        stay = np.ones(len(last.ids), bool)
         went = places(last.ids, touched)
-        stay[went[went >= 0]] = False
-        there = np.argsort(np.r_[last.ids[stay], ids], kind="stable")
+        went = went[went >= 0]
+        before, there = (np.delete(x, went) if len(went) else x for x in (last.ids, last.contents))
+        there = np.r_[there, contents]
+        if len(ids) and len(before) and ids[0] < before[-1]:
+            there = there[np.argsort(np.r_[before, ids], kind="stable")]
         return View(
-            self, changes, last.plain, old, np.flatnonzero(kept),
+            self, changes, last.plain, old, kept,
             self._part(new[order], rows[order], last.plain) if len(new) else None,
-            np.r_[last.contents[stay], contents][there], generation=last.generation,
+            there, generation=last.generation,
             degraded=f"{last._degraded} {self._store.segments.left_out()}".strip(),
         )  # fmt: skip
 

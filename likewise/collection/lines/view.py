@@ -64,8 +64,9 @@ class View:
         whole = old is not None and len(kept) == len(old.ids)
         self.gone = NONE if old is None or whole else np.delete(old.ids, kept)
         present = NONE if old is None else old.ids if whole else old.ids[kept]
-        both = present if fresh is None else np.r_[present, fresh.ids]
-        self.ids: IdArray = present if fresh is None else np.sort(both, kind="stable")
+        self.ids: IdArray = present if fresh is None else np.r_[present, fresh.ids]
+        if fresh is not None and len(present) and fresh.ids[0] < present[-1]:
+            self.ids.sort(kind="stable")
         self._present = present if len(self.gone) > MANY_GONE else None
         present.flags.writeable = False
         self._last_among: tuple[Any, IdArray] = None, NONE
