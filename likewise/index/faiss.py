@@ -216,8 +216,13 @@ class FaissIndex(ProbedIndex):
             ) from None
         codes, beside = None, settings.get("beside", "")
         if beside:
-            codes = np.asarray(np.load(saved.folder.parent / beside, mmap_mode="r"))
-            codes = codes.reshape(engine.ntotal, engine.d)
+            try:
+                codes = np.asarray(np.load(saved.folder.parent / beside, mmap_mode="r"))
+                codes = codes.reshape(engine.ntotal, engine.d)
+            except ValueError:
+                raise DataProblem(
+                    f"{beside} does not hold the codes of {saved.folder}; build the index anew."
+                ) from None
         elif "codes.npy" in saved:
             codes = saved.array("codes.npy")
         structure = settings["structure"]

@@ -190,7 +190,7 @@ def test_codes_that_lie_beside_an_index_are_not_written_again(
     for factor in (1e-4, 1e6):  # half precision does not hold these
         assert FaissIndex.build(x * np.float32(factor), beside="codes.npy").structure == "ivf"
     np.save(tmp_path / "codes.npy", x[:-1])
-    with pytest.raises(ValueError, match="reshape"):
+    with pytest.raises(DataProblem, match="does not hold the codes"):
         load(tmp_path / "faiss")
 
 
