@@ -221,8 +221,12 @@ class TaughtGroups:
         s = self.settings
         return s.least - s.known * min(1.0, len(self._groups) / MANY)
 
-    def offered(self, row: Any, without: Collection[str] = ()) -> list[tuple[str, float]]:
+    def offered(
+        self, row: Any, without: Collection[str] = (), query: Any = None
+    ) -> list[tuple[str, float]]:
         """Groups that a query is to be offered, the likeliest first, each with its likeness.
+
+        ``row`` may tell of the ``query`` by what is right for it; neither was marked wrong there.
 
         Where the query is a member of a group, or as good as one, the group comes before all
         others: nothing is nearer, however few pictures there are and whatever was refused.
@@ -231,6 +235,7 @@ class TaughtGroups:
             return []
         self._learn()
         s, least, z = self.settings, self.least, self._scaled(row)[0]
+        asked = [z] if query is None else [z, self._scaled(query)[0]]
         slots, likeness, near = self._likeliest(z, 4 * s.most + len(without))
         copies = (near > SAME) & np.isfinite(likeness)
         likeness[copies] = np.maximum(likeness[copies], least)
@@ -239,7 +244,7 @@ class TaughtGroups:
             name, value = self._names[slots[at]], float(likeness[at])
             if name is None or name in without or value < least - s.slack:
                 continue
-            if not self.was_wrong(name, row):
+            if not any(self._was_wrong(name, one) for one in asked):
                 own = value + (0.0 if copies[at] else self.shift(name))
                 judged.append((bool(copies[at]), own, name, value))
         judged.sort(key=lambda one: (-one[0], -one[1]))
@@ -247,10 +252,10 @@ class TaughtGroups:
             return []
         return [(n, v) for _, own, n, v in judged[: s.most] if own >= least - s.slack]
 
-    def was_wrong(self, name: str, row: Any) -> bool:
+    def _was_wrong(self, name: str, z: FloatArray) -> bool:
         """Whether a picture was marked wrong there."""
         bad = self._groups[name].bad
-        return bool(len(bad) and (bad @ self._scaled(row)[0]).max() > SAME)
+        return bool(len(bad) and (bad @ z).max() > SAME)
 
     def shift(self, name: str) -> float:
         """What a group's own marks and answers add to its likeness: less where they contradict.

@@ -36,22 +36,27 @@ def test_twenty_kills_lose_nothing_and_sabotage_is_caught(
     assert "Nothing was lost; the sabotaged order was caught" in capsys.readouterr().out
 
 
-def _scenario(pipe: Connection, folder: str, fatal: int) -> None:
-    """Do one of everything and die at the ``fatal``-th call that touches the disk."""
-    calls = 0
+def die_at(fatal: int) -> list[str]:
+    """Let this process die at its n-th call that touches the disk; gives the calls so far."""
+    calls: list[str] = []
 
-    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            if calls == fatal:
+            calls.append(name)
+            if len(calls) == fatal:
                 os._exit(9)
             return real(*arguments, **named)
 
         return call
 
     for name in DISK:
-        setattr(os, name, counted(getattr(os, name)))
+        setattr(os, name, counted(name, getattr(os, name)))
+    return calls
+
+
+def _scenario(pipe: Connection, folder: str, fatal: int) -> None:
+    """Do one of everything and die at the ``fatal``-th call that touches the disk."""
+    calls = die_at(fatal)
     with Store.open(folder, write=True) as store:
         add(store, [b"new-1.jpg", b"new-2.jpg"])
         embed(store)
@@ -67,7 +72,7 @@ def _scenario(pipe: Connection, folder: str, fatal: int) -> None:
         pipe.send("published")
         store.forget([store.items.find("old-2.jpg").id])
         pipe.send("forgotten")
-    pipe.send(calls)
+    pipe.send(len(calls))
 
 
 @pytest.mark.parametrize(

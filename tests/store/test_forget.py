@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ import pytest
 from likewise.store import Described, Result, Store, Text, backup, verify
 from likewise.types import Damaged, Judgement, NotFound, QueryRef
 from tests.store.conftest import add, embed, vectors
-from tests.store.test_crash import DISK
+from tests.store.test_crash import die_at
 from tests.store.test_opening import in_child
 
 SECRET, PLAIN = b"secrets/Zanzibar-4711.jpg", b"plain/other.jpg"
@@ -178,24 +176,11 @@ def _filled(folder: Path) -> tuple[np.ndarray, list[bytes]]:
 
 def _forget(pipe: Connection, folder: str, fatal: int) -> None:
     """Forget, and die at the ``fatal``-th call that touches the disk."""
-    calls = 0
-
-    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **named: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            if calls == fatal:
-                os._exit(9)
-            return real(*arguments, **named)
-
-        return call
-
     store = Store.open(folder, write=True)
-    for name in DISK:
-        setattr(os, name, counted(getattr(os, name)))
+    calls = die_at(fatal)
     store.forget([5, 6, 30])
     pipe.send("forgotten")
-    pipe.send(calls)
+    pipe.send(len(calls))
     os._exit(0)
 
 

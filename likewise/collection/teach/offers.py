@@ -104,9 +104,8 @@ class Offers:
             without = {own, *used, *refused}
             found: dict[str, float] = {}
             for row in [sum(rows), *rows[1:]] if rows else ():
-                for name, likeness in groups.offered(row, without):
-                    if not groups.was_wrong(name, rows[0]):
-                        found[name] = max(likeness, found.get(name, likeness))
+                for name, likeness in groups.offered(row, without, rows[0]):
+                    found[name] = max(likeness, found.get(name, likeness))
         first = sorted(found, key=lambda name: -found[name])[: groups.settings.most]
         return tuple(self._offer(LOOK, name, found[name], False) for name in first)
 
