@@ -59,12 +59,15 @@ class Taught:
 
     def members(self) -> tuple[FloatArray, IdArray]:
         """Vectors of all members, group by group with the query first, and the size of each."""
-        parts, sizes = [self.queries[:0]], []
-        for row in range(len(self)):
-            items, grades = self.judged(row)
-            parts += [self.queries[row][None], self.items[items[grades > 0]]]
-            sizes.append(1 + int((grades > 0).sum()))
-        return np.concatenate(parts), np.array(sizes, dtype=np.int64)
+        good = self.grades.data > 0
+        rows = np.repeat(np.arange(len(self)), np.diff(self.grades.indptr))[good]
+        sizes = 1 + np.bincount(rows, minlength=len(self))
+        first = np.cumsum(sizes) - sizes
+        is_item = np.ones(int(sizes.sum()), bool)
+        is_item[first] = False
+        vectors = np.empty((len(is_item), self.items.shape[1]), self.items.dtype)
+        vectors[first], vectors[is_item] = self.queries, self.items[self.grades.indices[good]]
+        return vectors, sizes
 
     def strangers(
         self, row: int, count: int, weight: float, rng: np.random.Generator
@@ -72,8 +75,10 @@ class Taught:
         """Items that do not belong to a group, and the weight of each."""
         items, grades = self.judged(row)
         bad = items[grades < 0]
-        drawn = np.unique(rng.integers(len(self.items), size=count if weight > 0 else 0))
-        fresh = drawn[~np.isin(drawn, items)]
+        drawn = np.sort(rng.integers(len(self.items), size=count if weight > 0 else 0))
+        is_new = (drawn[:, None] != items).all(axis=1)
+        is_new[1:] &= drawn[1:] != drawn[:-1]
+        fresh = drawn[is_new]
         fresh = fresh[~(self.items[fresh] == self.queries[row]).all(axis=1)]
         return np.append(bad, fresh), np.repeat([1.0, weight], [len(bad), len(fresh)])
 
@@ -157,11 +162,11 @@ def triples(
         fellow = np.stack([turned[:, b] @ own[:, b].T for b in blocks], axis=-1)
         other = np.stack([turned[:, b] @ far[:, b].T for b in blocks], axis=-1)
         a, p = np.nonzero(~np.eye(len(own), dtype=bool))
-        gap = (fellow[a, p][:, None] - other[a]).reshape(-1, len(blocks))
-        loss = np.tile(each[kept] / each[kept].sum() / len(a), len(a))
-        chosen = _some(np.arange(len(gap)), max(1, TRIPLES // len(groups)), rng)
-        ahead.append(gap[chosen])
-        share.append(loss[chosen] / loss[chosen].sum())
+        chosen = _some(np.arange(len(a) * len(far)), max(1, TRIPLES // len(groups)), rng)
+        pair, stranger = np.divmod(chosen, len(far))
+        ahead.append(fellow[a[pair], p[pair]] - other[a[pair], stranger])
+        loss = (each[kept] / each[kept].sum() / len(a))[stranger]
+        share.append(loss / loss.sum())
         owner.append(np.full(len(chosen), row))
     total = max(1, len(share) - 1)
     return Triples(np.concatenate(ahead), np.concatenate(share) / total, np.concatenate(owner))

@@ -73,14 +73,15 @@ def within_groups(
         raise ValueError("ridge must be above 0 and exponent at least 0.")
     _, own, size = np.unique(np.asarray(group), return_inverse=True, return_counts=True)
     several = size[own] > 1
-    x = x[several]
-    _, own, size = np.unique(own[several], return_inverse=True, return_counts=True)
+    x, own = x[several], own[several]
+    order = np.argsort(own, kind="stable")
+    x, size = x[order], size[size > 1]
+    own = np.repeat(np.arange(len(size)), size)
     free: Floats = size.astype(np.float64) - 1.0
     count, shrinkage = len(size), 1.0
     if count > 1:
-        mean = np.zeros((count, d))
-        np.add.at(mean, own, x)
-        x = x - (mean / size[:, None])[own]
+        mean = np.add.reduceat(x, np.cumsum(size) - size) / size[:, None]
+        x = x - mean[own]
         scatter = x.T @ x / free.sum()
         if np.trace(scatter) > 0:
             goal = mixed * (np.trace(scatter) / np.trace(mixed))
@@ -97,12 +98,12 @@ def within_groups(
 def _shrinkage(x: Floats, own: Ints, free: Floats, scatter: Floats, goal: Floats) -> float:
     """The share of the goal: how far groups are from each other, over how far all are from it.
 
-    |S_g - S|^2 of every group without forming S_g: its norm is that of a small Gram matrix.
+    Rows come group by group.  |S_g - S|^2 of every group without forming S_g: its norm is that of a
+    small Gram matrix.
     """
     count = len(free)
     cross = np.bincount(own, np.einsum("ij,ij->i", x @ scatter, x), count) / free
-    order = np.argsort(own, kind="stable")
-    parts = np.split(x[order], np.cumsum(free.astype(np.int64) + 1)[:-1])
+    parts = np.split(x, np.cumsum(free.astype(np.int64) + 1)[:-1])
     norms = np.array([((y @ y.T) ** 2).sum() for y in parts]) / free**2
     apart = norms - 2 * cross + (scatter**2).sum()
     spread = count / (count - 1) * ((free / free.sum()) ** 2 * apart).sum()

@@ -6,7 +6,7 @@ from likewise.store.contents import Pending, Result
 from likewise.store.doctor import Fact, doctor
 from likewise.store.filters import STATES
 from likewise.store.forget import Forgotten
-from likewise.store.generations import THINNED, Generation
+from likewise.store.generations import CHANGE, THINNED, Generation
 from likewise.store.items import NO_FILE, Comparison, Item, Seen
 from likewise.store.jobs import Job
 from likewise.store.judgement_log import Record, Said, query_name
@@ -18,8 +18,8 @@ from likewise.store.texts import Described, Text
 from likewise.store.verify import Finding, verify
 
 __all__ = [
-    "NO_FILE", "STATES", "THINNED", "Activation", "Check", "Comparison", "Described", "Drawn",
-    "Fact", "Finding", "Forgotten", "Generation", "Item", "Job", "Model", "Pending", "Record",
-    "Result", "Said", "Seen", "Store", "Text", "as_file", "as_key", "backup", "doctor",
+    "CHANGE", "NO_FILE", "STATES", "THINNED", "Activation", "Check", "Comparison", "Described",
+    "Drawn", "Fact", "Finding", "Forgotten", "Generation", "Item", "Job", "Model", "Pending",
+    "Record", "Result", "Said", "Seen", "Store", "Text", "as_file", "as_key", "backup", "doctor",
     "printable", "query_name", "restore", "verify",
-]  # fmt: skip  # fmt: skip
+]  # fmt: skip

@@ -212,6 +212,7 @@ class Catalogue:
             self._here.db = db
             try:
                 yield db
+                db.execute(migrations.TRIM)
                 db.execute("COMMIT")
             except BaseException:
                 self._roll_back(db)

@@ -30,6 +30,8 @@ from likewise.types import BadInput, IdArray
 FOLDER = "generations"
 THINNED = "thinned"
 """Setting of a generation that was copied without what was forgotten, and waits for a build."""
+CHANGE = "change"
+"""Setting of a generation: the counter of changes when the items that it holds were listed."""
 OF_ROWS = ("contents.npy", "ids.npy", "codes.npy", "bare.npy")
 """Files of a generation that have a row an item."""
 _BLANK = "generations.blank"
@@ -155,9 +157,10 @@ class Generations:
                     blank[path.name] = sorted(before | new)
             # Nothing is left to do where a scan serves anyway, and no code took in another.
             whole = of.kind == "flat" and not (of.folder / OF_ROWS[-1]).is_file()
+            told = {name: of.settings[name] for name in (CHANGE,) if name in of.settings}
             made = self.publish(
                 aside, space=of.space, kind="flat", segment=of.segment, items=of.items - len(rows),
-                line=of.line, settings={} if whole else {THINNED: True}, blank=blank,
+                line=of.line, settings=told if whole else {**told, THINNED: True}, blank=blank,
             )  # fmt: skip
         self._settings.set(_BLANK, made.number)
         return made

@@ -372,9 +372,21 @@ CREATE TABLE keys (
 );
 """
 
+# As before, but what is old of the log goes once a transaction and not with every row, and a
+# content that comes is no change: no item has it yet.
+_ITEMS = " INSERT INTO touched SELECT number, {0}.id FROM changes;"
+_HOLDERS = " INSERT INTO touched SELECT number, id FROM changes, items WHERE content = {0}.id;"
+TRIMMED = f"""
+{_anew("items", "path, content, problem, removed, size, mtime_ns", also=_ITEMS)}
+{_anew("contents", "segment, problem, decoded, width, height, format, taken", also=_HOLDERS)}
+DROP TRIGGER contents_in;
+"""
+TRIM = _OLD.strip()
+"""What a transaction that changes something ends with."""
+
 STEPS: tuple[str, ...] = (
     ITEMS, TEXTS, VECTORS, JUDGEMENTS, MODELS, WORK, POSITIONS, BOARD, SUMS, CHANGES, LINES,
-    TAUGHT, CHECKS, OFFERED, RESTATED, CLICKED, TOUCHED, KEYS,
+    TAUGHT, CHECKS, OFFERED, RESTATED, CLICKED, TOUCHED, KEYS, TRIMMED,
 )  # fmt: skip
 
 

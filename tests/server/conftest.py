@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import pytest
 
 from likewise.server import Access, make_app
 from likewise.server.connections import Connection
-from likewise.server.serving import _Server, configured
+from likewise.server.serving import _bind, _Server, configured
 from tests.conftest import indexed
 
 
@@ -28,7 +27,7 @@ class Server:
     """A real server on a port of its own, in a thread."""
 
     def __init__(self, collection, connection=Connection, **access) -> None:
-        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.socket = _bind("127.0.0.1", 0)
         self.port = self.socket.getsockname()[1]
         given = {"token": "the-token-of-the-tests", **access}
         self.access = Access(b"s" * 32, self.port, **given)

@@ -22,7 +22,7 @@ from likewise.learners.plain import Plain
 from likewise.solvers.smoothing import Smoothing
 from likewise.solvers.threads import free_blas_threads
 from likewise.spaces import SPACES, Blocks
-from likewise.store import Store
+from likewise.store import CHANGE, Store
 from likewise.types import BadInput, Damaged, DataProblem, FloatArray, IdArray
 
 SAMPLE = 20_000
@@ -226,7 +226,7 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
     unless that is a scan of the codes.
     """
     with store.snapshot():
-        segment = store.segments.last()
+        segment, change = store.segments.last(), store.catalogue.changes()[0]
         ids, contents = store.items.described()
     space = fitted.plain.space
     with store.generations.build() as aside:
@@ -249,7 +249,7 @@ def build_generation(store: Store, fitted: Fitted, *, early: bool = False) -> in
                 keep_space(store, fitted, early)
             published = store.generations.publish(
                 aside, space=space.fingerprint, kind=kind, segment=segment, items=len(ids),
-                settings=kept_of_it,
+                settings={**kept_of_it, CHANGE: change},
             )  # fmt: skip
     engines.follow(store)
     return published.number

@@ -17,7 +17,7 @@ from likewise.collection.lines.parts import NONE, Part, places, stacked
 from likewise.collection.lines.view import View as View
 from likewise.collection.options import Query, Result
 from likewise.collection.query_pictures import QueryPictures
-from likewise.store import THINNED, Check, Generation, Store
+from likewise.store import CHANGE, THINNED, Check, Generation, Store
 from likewise.types import (
     BadInput,
     DataProblem,
@@ -43,6 +43,8 @@ class Opened(NamedTuple):
     degraded: str = ""
     trouble: str = ""
     check: Check | None = None
+    change: int | None = None
+    """The catalogue's counter of changes when its items were listed, where that is known."""
 
 
 class Line(ABC):
@@ -225,11 +227,14 @@ class Line(ABC):
         plain: Any = self.plain()
         if plain is None:
             return View(self, changes, None)
-        ids, contents = self._live()
         opened = self._opened(plain)
         old = opened.part
         if old is not None:
             old.contents = opened.contents
+            following = self._as_built(opened, changes, plain)
+            if following is not None:
+                return following
+        ids, contents = self._live()
         place = places(NONE if old is None else old.ids, ids)
         covered = place >= 0
         covered[covered] = opened.contents[place[covered]] == contents[covered]
@@ -246,9 +251,9 @@ class Line(ABC):
                 degraded = f"No index is built yet; {len(new):,} pictures were scanned exactly."
         degraded = f"{degraded} {store.segments.left_out(left_out)}".strip()
         return View(
-            self, changes, plain, old, np.sort(place[covered]), fresh, contents[present],
-            generation=opened.number, degraded=degraded, trouble=opened.trouble,
-            check=opened.check, left_out=left_out,
+            self, changes, plain, old, np.sort(place[covered]), fresh,
+            (ids[present], contents[present]), generation=opened.number, degraded=degraded,
+            trouble=opened.trouble, check=opened.check, left_out=left_out,
         )  # fmt: skip
 
     def _following(self, changes: tuple[int, int]) -> View | None:
@@ -256,15 +261,32 @@ class Line(ABC):
         last = self._view
         if last is None or last.old is None or last.trouble or last.check:
             return None
-        if last._degraded not in ("", THIN):
+        if last._degraded not in ("", THIN) or last.changes[1] != changes[1] or last.left_out:
             return None
-        touched = None
-        if last.changes[1] == changes[1] and not last.left_out:
-            touched = self._store.catalogue.touched(last.changes[0])
+        return self._after(last, changes, self._store.catalogue.touched(last.changes[0]))
+
+    def _as_built(self, opened: Opened, changes: tuple[int, int], plain: Any) -> View | None:
+        """The view of this state by what changed since its generation listed its items."""
+        if opened.change is None or opened.part is None:
+            return None
+        ids = opened.part.ids
+        built = View(
+            self, changes, plain, opened.part, np.arange(len(ids)), None, (ids, opened.contents),
+            generation=opened.number, degraded=opened.degraded, check=opened.check,
+        )  # fmt: skip
+        touched = self._store.catalogue.touched(opened.change, framed=False)
+        return self._after(built, changes, touched)
+
+    def _after(
+        self, last: View, changes: tuple[int, int], touched: IdArray | None
+    ) -> View | None:  # fmt: skip
+        """The view of a state by an earlier one and the items that changed; None for too many."""
         if touched is None or len(touched) > max(1_024, len(last) // 8):
             return None
+        old = last.old
+        assert old is not None
         ids, contents = self._live(touched)
-        place, old = places(last.old.ids, ids), last.old
+        place = places(old.ids, ids)
         covered = place >= 0
         covered[covered] = old.contents[place[covered]] == contents[covered]
         kept, went = last._kept, places(old.ids, touched)
@@ -285,16 +307,21 @@ class Line(ABC):
             new = np.r_[fresh.ids[stay], new]
             rows = stacked([fresh.bare.rows[stay], rows])
         order = np.argsort(new, kind="stable")
-        went = places(last.ids, touched)
-        went = went[went >= 0]
-        before, there = (np.delete(x, went) if len(went) else x for x in (last.ids, last.contents))
-        there = np.r_[there, contents]
-        if len(ids) and len(before) and ids[0] < before[-1]:
-            there = there[np.argsort(np.r_[before, ids], kind="stable")]
+        there = last.ids, last.contents
+        if len(touched):
+            went = places(last.ids, touched)
+            went = went[went >= 0]
+            if len(went):
+                there = np.delete(there[0], went), np.delete(there[1], went)
+            is_last = not len(ids) or not len(there[0]) or ids[0] > there[0][-1]
+            there = np.r_[there[0], ids], np.r_[there[1], contents]
+            if not is_last:
+                by_id = np.argsort(there[0], kind="stable")
+                there = there[0][by_id], there[1][by_id]
         return View(
             self, changes, last.plain, old, kept,
             self._part(new[order], rows[order], last.plain) if len(new) else None,
-            there, generation=last.generation,
+            there, generation=last.generation, check=last.check,
             degraded=f"{last._degraded} {self._store.segments.left_out()}".strip(),
         )  # fmt: skip
 
@@ -325,7 +352,8 @@ class Line(ABC):
         if not trouble:
             try:
                 part, contents = self._load(found, plain, checked=going_on is None)
-                return Opened(part, contents, found.number, degraded, "", going_on)
+                change = found.settings.get(CHANGE)
+                return Opened(part, contents, found.number, degraded, "", going_on, change)
             except (LikewiseError, ValueError, OSError, EOFError) as error:
                 trouble = str(error)
         sentence = f"{trouble} Answers are exact meanwhile; index again to rebuild it."

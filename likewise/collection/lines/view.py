@@ -47,7 +47,7 @@ class View:
         old: Part | None = None,
         kept: IdArray = NONE,
         fresh: Part | None = None,
-        contents: IdArray = NONE,
+        items: tuple[IdArray, IdArray] = (NONE, NONE),
         *,
         generation: int = 0,
         degraded: str = "",
@@ -56,19 +56,17 @@ class View:
         left_out: int = 0,
     ) -> None:
         self.line, self.changes, self._plain = line, changes, plain
-        self.old, self.fresh, self.contents = old, fresh, contents
+        self.old, self.fresh, (self.ids, self.contents) = old, fresh, items
         self.generation, self._degraded, self.trouble = generation, degraded, trouble
         self.check, self.left_out = check, left_out
         self.position = (*changes, check is None)
         self._kept = kept
         whole = old is not None and len(kept) == len(old.ids)
         self.gone = NONE if old is None or whole else np.delete(old.ids, kept)
-        present = NONE if old is None else old.ids if whole else old.ids[kept]
-        self.ids: IdArray = present if fresh is None else np.r_[present, fresh.ids]
-        if fresh is not None and len(present) and fresh.ids[0] < present[-1]:
-            self.ids.sort(kind="stable")
-        self._present = present if len(self.gone) > MANY_GONE else None
-        present.flags.writeable = False
+        self._present: IdArray | None = None
+        if old is not None and len(self.gone) > MANY_GONE:
+            self._present = old.ids[kept]
+            self._present.flags.writeable = False
         self._last_among: tuple[Any, IdArray] = None, NONE
         self._lock = threading.Lock()
         self._kept_values: dict[str, Any] = {}
@@ -104,9 +102,9 @@ class View:
     def of_parts(self, old: Part | None, fresh: Part | None) -> View:
         """The same state with other parts of the same items."""
         return View(
-            self.line, self.changes, self._plain, old, self._kept, fresh, self.contents,
-            generation=self.generation, degraded=self._degraded, trouble=self.trouble,
-            check=self.check, left_out=self.left_out,
+            self.line, self.changes, self._plain, old, self._kept, fresh,
+            (self.ids, self.contents), generation=self.generation, degraded=self._degraded,
+            trouble=self.trouble, check=self.check, left_out=self.left_out,
         )  # fmt: skip
 
     @property
