@@ -286,6 +286,10 @@ def _request_ms(
             return size
 
         length = ask(20)
+        used = -1.0
+        while _cpu_of(pid) - used > 0.05:  # it still reads what lists and filters will ask for
+            used = _cpu_of(pid)
+            time.sleep(0.5)
         for _ in range(found):
             before = _cpu_of(pid)
             ask(count)

@@ -16,7 +16,6 @@ import numpy as np
 
 from likewise.index import REGISTRY
 from likewise.index._server import SCHEMES, Address
-from likewise.index.remote import RemoteIndex
 from likewise.store import THINNED, Finding, Generation, Store
 from likewise.types import BadInput, DataProblem, FloatArray, IdArray, LikewiseError
 
@@ -91,9 +90,9 @@ def build(
 
 
 def load(folder: Path, kind: str, codes: FloatArray) -> Any:
-    """The index of a generation; one on a server answers from the codes while it is away."""
-    index = REGISTRY[kind].load(folder / kind, compared=True)
-    if isinstance(index, RemoteIndex):
+    """The index of a generation, with its codes: mapped once, or for while a server is away."""
+    index: Any = REGISTRY[kind].load(folder / kind, compared=True)
+    if hasattr(index, "keep"):
         index.keep(codes)
     return index
 

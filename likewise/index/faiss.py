@@ -75,6 +75,11 @@ class FaissIndex(ProbedIndex):
         beside = "" if kept is None or probing["side_names"] else beside
         return cls(engine, structure, kept, beside, **probing)
 
+    def keep(self, codes: NDArray[np.float32]) -> None:
+        """Take the codes that lie beside the index from the caller, who has mapped them too."""
+        if self._beside:
+            self._codes, self._codes_at = codes, faiss.swig_ptr(codes)
+
     # -- searching ----------------------------------------------------------
 
     def _look(self, vectors: NDArray[np.float32], k: int, rows: IdArray | None) -> Found:

@@ -117,7 +117,8 @@ class Catalogue:
                 f"There is no catalogue in {self.folder}; index a folder of pictures first."
             )
         with self.reading() as db:
-            if not migrations.check(db, self.path):
+            migrations.check(db, self.path)
+            if migrations.version_of(db) < migrations.READABLE:
                 raise DataProblem(
                     f"{self.path} was written by an older likewise; index the folder once "
                     "more, which brings it up to date."

@@ -389,6 +389,9 @@ STEPS: tuple[str, ...] = (
     TAUGHT, CHECKS, OFFERED, RESTATED, CLICKED, TOUCHED, KEYS, TRIMMED,
 )  # fmt: skip
 
+READABLE = 18
+"""Steps after which a catalogue can be read as it is: later ones change how it is written."""
+
 
 def version_of(db: sqlite3.Connection) -> int:
     """How many steps a catalogue has walked."""

@@ -187,6 +187,9 @@ def test_codes_that_lie_beside_an_index_are_not_written_again(
             found.scores[there], [true[i] for i in found.ids[there].tolist()], rtol=1e-5
         )
     assert recall(again, truth, plain) >= 0.98
+    scores = again.search(plain[0], 5).scores
+    again.keep(2 * x)  # it reads what the caller has mapped
+    np.testing.assert_allclose(again.search(plain[0], 5).scores, 2 * scores, rtol=1e-5)
     for factor in (1e-4, 1e6):  # half precision does not hold these
         assert FaissIndex.build(x * np.float32(factor), beside="codes.npy").structure == "ivf"
     np.save(tmp_path / "codes.npy", x[:-1])
