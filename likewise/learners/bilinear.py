@@ -22,7 +22,7 @@ or a picture that was called relevant to it.  In the paper all M have the same s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,9 @@ from numpy.typing import NDArray
 from likewise.learners.plain import CodesAlone, Plain
 from likewise.spaces import Blocks, unit_rows
 from likewise.types import BadInput, FloatArray, IdArray, Surrogate, as_matrix, as_vector
+
+AT_A_TIME = 256
+"""Queries whose references are looked for together: all at once would fill the memory."""
 
 
 class Bilinear(CodesAlone):
@@ -163,8 +166,8 @@ class Bilinear(CodesAlone):
         What counts is how near their own pictures are to plain eyes: members may be alike in
         one way only.
         """
-        alike = unit_rows(queries * self._root) @ unit_rows(self.references * self._root).T
-        return self._shares(alike)
+        theirs = unit_rows(self.references * self._root).T
+        return self._shares(queries, lambda some: unit_rows(some * self._root) @ theirs)
 
     def emphasis(self, query: Any) -> dict[str, float]:
         """How much more each block counts for this query than in plain similarity.
@@ -184,14 +187,25 @@ class Bilinear(CodesAlone):
     def _say(self, place: FloatArray) -> tuple[IdArray, FloatArray]:
         """The M nearest references of mapped queries, and k(q, r) of each."""
         return self._shares(
-            np.maximum.reduceat(unit_rows(place) @ self._places.T, self._starts, axis=1)
+            place,
+            lambda some: np.maximum.reduceat(
+                unit_rows(some) @ self._places.T, self._starts, axis=1
+            ),
         )
 
-    def _shares(self, alike: FloatArray) -> tuple[IdArray, FloatArray]:
-        near = _largest(alike, self.M)
+    def _shares(
+        self, queries: FloatArray, alike: Callable[[FloatArray], FloatArray]
+    ) -> tuple[IdArray, FloatArray]:
+        """The most alike references of queries, a few queries at a time, and the say of each."""
+        parts = []
+        for start in range(0, max(1, len(queries)), AT_A_TIME):
+            found = alike(queries[start : start + AT_A_TIME])
+            near = _largest(found, self.M)
+            parts.append((near, np.take_along_axis(found, near, axis=1)))
+        near, cosine = (np.concatenate(part) for part in zip(*parts))
         if self.warmth is None:
             return near, np.full(near.shape, 1.0 / near.shape[1])
-        say = np.exp((np.take_along_axis(alike, near, axis=1) - 1.0) / self.warmth)
+        say = np.exp((cosine - 1.0) / self.warmth)
         return near, say / (say.sum(axis=1, keepdims=True) + np.exp((self.reach - 1) / self.warmth))
 
     def score(self, query: Any, items: Any) -> FloatArray:

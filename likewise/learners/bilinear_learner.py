@@ -124,19 +124,22 @@ class BilinearLearner(BaseEstimator):
         if len(rows) < ENOUGH:
             return "groups"
         fold = np.arange(len(rows)) % FOLDS
-        wrong: dict[str, FloatArray] = {form: np.empty(len(rows)) for form in FORMS}
+        # With one block that counts, a taste is a factor of all scores and moves nothing.
+        one_block = sum(weight > 0 for weight in self._plain.weights.values()) == 1
+        forms = FORMS[:-1] if one_block else FORMS
+        wrong: dict[str, FloatArray] = {form: np.empty(len(rows)) for form in forms}
         for number in range(FOLDS):
             held = rows[fold == number]
             rest = said.only(np.setdiff1d(np.arange(len(said)), held))
             parts = self._half(rest)
-            for form in FORMS:
+            for form in forms:
                 vectors = self._model(rest, form, parts).surrogates(said.queries[held])
                 wrong[form][fold == number] = teachings.wrongly_ordered(
                     said, held, vectors, others=self.others, weight=self.weight, seed=self.seed
                 )
         self.held_out_ = wrong
-        best = min(FORMS, key=lambda form: float(wrong[form].mean()))
-        return next(form for form in FORMS if not _clearly_worse(wrong[form], wrong[best]))
+        best = min(forms, key=lambda form: float(wrong[form].mean()))
+        return next(form for form in forms if not _clearly_worse(wrong[form], wrong[best]))
 
     def _model(self, said: teachings.Taught, form: str, learned: Half | None = None) -> Bilinear:
         half, theta, found = learned or self._half(said)
@@ -148,10 +151,15 @@ class BilinearLearner(BaseEstimator):
         model = Bilinear(self._plain, said.queries, **parts)
         if form != "groups+tastes":
             return model
-        say = np.zeros((len(said), len(said)))
-        np.put_along_axis(say, *model.kin(said.queries.astype(np.float64)), axis=1)
-        say[:, np.setdiff1d(np.arange(len(said)), found.group)] = 0.0  # they have nothing to say
-        moved = local_weights(*found, theta, say, penalty=max(self.evidence, 1e-6))
+        near, share = model.kin(said.queries.astype(np.float64))
+        heard, group = np.unique(found.group, return_inverse=True)
+        column = np.full(len(said), len(heard))  # all others have nothing to say
+        column[heard] = np.arange(len(heard))
+        say = np.zeros((len(said), len(heard) + 1))
+        np.put_along_axis(say, column[near], share, axis=1)
+        moved = local_weights(
+            found.ahead, found.share, group, theta, say[:, :-1], penalty=max(self.evidence, 1e-6)
+        )
         names = list(self._plain.space.names)
         weighed = [names.index(n) for n, weight in self._plain.weights.items() if weight > 0]
         tastes = np.zeros((len(said), len(names)))

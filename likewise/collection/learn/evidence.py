@@ -21,6 +21,7 @@ from likewise.collection.lines.visual_words import weights_shown
 from likewise.evaluation import Comparison, Run
 from likewise.judgements import Judgements, PreferenceReport, preferences
 from likewise.later import sparse
+from likewise.learners.bilinear import Bilinear
 from likewise.learners.teachings import graded
 from likewise.learners.word_table import WordTable
 from likewise.store import Model, Store, as_file
@@ -151,13 +152,18 @@ class Marks:
         """Scores of the labelled items of some queries."""
         assert similarity is not None
         run: Run = {}
-        for query in queries:
+        asked = [query for query in queries if self.labels[query]]
+        if isinstance(similarity, Bilinear):  # with many references all at once is far quicker
+            vectors = similarity.surrogates(self.queries[asked])
+            made = [Surrogate(v, space=similarity.space.fingerprint) for v in vectors]
+        else:
+            is_sparse = sparse.issparse(self.queries)
+            rows = ([query] if is_sparse else query for query in asked)
+            made = [similarity.surrogate(self.queries[row]) for row in rows]
+        for query, surrogate in zip(asked, made):
             judged = np.array(sorted(self.labels[query]), dtype=np.int64)
-            if len(judged):
-                one = [query] if sparse.issparse(self.queries) else query
-                s = similarity.surrogate(self.queries[one])
-                scores = served(similarity, s, self.items[judged])
-                run[str(query)] = {str(r): float(v) for r, v in zip(judged.tolist(), scores)}
+            scores = served(similarity, surrogate, self.items[judged])
+            run[str(query)] = {str(r): float(v) for r, v in zip(judged.tolist(), scores)}
         return run
 
     def truth(self, queries: Iterable[int]) -> dict[str, dict[str, float]]:
@@ -200,12 +206,17 @@ class Groups(Marks):
     def fit(self, make: Make, keep: Mask | None = None) -> Any:
         """A learner, fitted on the kept queries and all that was said of them."""
         found = self.preferences(keep)[0]
-        grades = graded(found, self.queries.shape[0], self.items.shape[0]).tolil()
-        for query, marks in enumerate(self.labels):
-            if keep is None or keep[query]:
-                for row, value in marks.items():
-                    grades[query, row] = 1.0 if value > 0 else -1.0
-        return make().fit(self.items, found, self.queries, marks=sparse.csr_array(grades))
+        shape = self.queries.shape[0], self.items.shape[0]
+        grades = graded(found, *shape).tocoo()
+        kept = [q for q in range(shape[0]) if keep is None or keep[q]]
+        said = np.array([q * shape[1] + row for q in kept for row in self.labels[q]], np.int64)
+        right = np.array([value > 0 for q in kept for value in self.labels[q].values()], bool)
+        inferred = np.ravel_multi_index(grades.coords, shape)
+        other = ~np.isin(inferred, said)  # what was said of a picture counts as it was said
+        places = np.unravel_index(np.r_[inferred[other], said], shape)
+        values = np.r_[grades.data[other], np.where(right, 1.0, -1.0)]
+        marks = sparse.coo_array((values, places), shape=shape).tocsr()
+        return make().fit(self.items, found, self.queries, marks=marks)
 
 
 class MarksAndOthers(Marks):
