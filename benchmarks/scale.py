@@ -29,7 +29,6 @@ import argparse
 import hashlib
 import math
 import multiprocessing
-import resource
 import shutil
 import sys
 import tempfile
@@ -261,7 +260,9 @@ def doubled(place: str) -> dict[str, float]:
 
 
 def peak_mib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    # Not ru_maxrss, which begins with what the parent held when it started this process.
+    said = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(said.partition("VmHWM:")[2].split()[0]) / 2**10
 
 
 def directly(report: Report, folder: Path, items: int, before: Grown) -> None:

@@ -256,20 +256,23 @@ class PostgresIndex(RemoteIndex):
         self, vector: NDArray[np.float32], k: int, where: Where | None, *, exact: bool
     ) -> tuple[IdArray, NDArray[np.float64]]:
         condition = f"WHERE {where.said}" if where else ""
-        distance, limit = "code <#> %(vector)b::vector", ""
-        if not exact:
+        far = "code <#> %(vector)b::vector"
+        if exact:  # no index is over a sum, so that the planner sorts whatever passes
+            sql = f"SELECT id, ({far}) + 0 AS far FROM {self.table} {condition}"
+        else:
             deep = self._set_scan(k, where)
-            kind = f"halfvec({self._width})" if self._half else "vector"
-            sought = "%(vector)b::vector" + (f"::{kind}" if self._half else "")
-            limit = f"ORDER BY {self._sought} <#> {sought} LIMIT {deep}"
+            sought = f"%(vector)b::vector{f'::halfvec({self._width})' if self._half else ''}"
+            sql = (
+                f"WITH near AS MATERIALIZED (SELECT id, {far} AS far FROM {self.table} {condition} "
+                f"ORDER BY {self._sought} <#> {sought} LIMIT {deep}) SELECT id, far FROM near"
+            )
         rows = self.server.db.execute(
-            f"WITH near AS MATERIALIZED (SELECT id, {distance} AS far FROM {self.table} "
-            f"{condition} {limit}) SELECT id, -far FROM near ORDER BY far, id LIMIT {k}",
+            f"{sql} ORDER BY far, id LIMIT {k}",
             {"vector": vector, **(where.values if where else {})},
             binary=True,
         ).fetchall()
         found = np.array(rows, dtype=np.float64).reshape(-1, 2)
-        return np.array([row[0] for row in rows], np.int64), found[:, 1]
+        return np.array([row[0] for row in rows], np.int64), -found[:, 1]
 
     def _set_scan(self, k: int, where: Where | None) -> int:
         """Tell the server how far to look; gives how many candidates are sorted again.

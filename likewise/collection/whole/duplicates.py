@@ -9,7 +9,6 @@ import numpy as np
 from likewise.collection.lines.line import View
 from likewise.collection.lines.parts import places
 from likewise.collection.options import Result
-from likewise.index._checks import let_go
 from likewise.types import FloatArray, IdArray
 
 THRESHOLD = 0.9
@@ -72,15 +71,12 @@ def _pairs(
                 if len(near) == k < len(ids):
                     deeper.append(at)
             asked, k = np.array(deeper, dtype=np.int64), 4 * k
-        if not start % (8 * _BLOCK):
-            let_go(codes)
     both = np.stack(np.divmod(np.unique(np.concatenate(pairs)), len(rows)), axis=1)
     alike = np.zeros(len(both))
     for start in range(0, len(both), 16 * _BLOCK):
         some = both[start : start + 16 * _BLOCK]
         one, other = (alike_vectors(view, codes[rows[side]]) for side in some.T)
         alike[start : start + 16 * _BLOCK] = (one * other).sum(axis=1)
-        let_go(codes)
     first, second = both[alike >= limit].T
     return np.r_[first, second], np.r_[second, first]
 
