@@ -418,6 +418,25 @@ def test_a_restart_in_the_middle_loses_nothing(page, fresh, faults):
     assert not {a, b} & set(shown(stored(fresh, board)))
 
 
+def test_a_slow_server_is_waited_for(page, served):
+    page.clock.install()
+    board = begin(page, served)
+    a, b = shown(board)[:2]
+    steps = Held(page, "**/api/v1/sessions/*/steps")
+    drag(page, a, 0.5, 0.3)
+    drag(page, b, 0.5, 0.8)
+    steps.wait()
+    page.get_by_role("button", name="Next round").click()
+    page.wait_for_selector('.target[aria-busy="true"]')
+    for _ in range(3):
+        page.clock.fast_forward(11_000)
+    assert page.locator('.target[aria-busy="true"]').count()
+    assert not page.locator("text=does not answer").count()
+    steps.let_go()
+    wait_round(page, 2)
+    assert not {a, b} & set(shown(stored(served, board)))
+
+
 def test_two_tabs_in_one_search_lose_nothing(context, page, served):
     board = begin(page, served)
     a, b, c = shown(board)[:3]

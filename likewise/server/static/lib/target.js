@@ -1,10 +1,10 @@
 // A round of a search: what the server has of it, what was done to it since, and what to do next.
 import { useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { useSignal } from "/static/lib/signal.js";
-import { call, newKey } from "/static/lib/api.js";
+import { call, connection, newKey } from "/static/lib/api.js";
 import { after } from "/static/lib/board.js";
 import { sessionNews, ticks } from "/static/lib/news.js";
-import { deliver, person } from "/static/lib/outbox.js";
+import { deliver, flush, person } from "/static/lib/outbox.js";
 import { go, showLarge } from "/static/lib/router.js";
 import { complain, say } from "/static/lib/toasts.js";
 import { rememberThumbnails } from "/static/parts/thumbnail.js";
@@ -21,11 +21,16 @@ function seconds() {
   return Math.round(taken * 1000) / 1000;
 }
 
-// What was done before must be with the server first; a lost server does not hold things up.
-const allSent = (promises) => Promise.race([
-  Promise.allSettled(promises),
-  new Promise((_, reject) => setTimeout(() => reject(new Error("The server does not answer; what you did is kept until it is back. Try again then.")), PATIENCE)),
-]);
+// What was done before must be with the server first.  A slow one is waited for, a lost one does not hold things up.
+async function allSent(sent) {
+  while (sent.size) {
+    const late = new Promise((resolve) => { setTimeout(resolve, PATIENCE, "late"); });
+    const first = await Promise.race([late, ...[...sent].map((arrived) => arrived.catch(() => {}))]);
+    if (first !== "late") continue;
+    if (connection.value !== "up") throw new Error("The server does not answer; what you did is kept until it is back. Try again then.");
+    flush(); // an answer may have been an error of the server's
+  }
+}
 
 export const show = (session, round, options) =>
   go("/target", new URLSearchParams(round ? { session, round } : { session }), options);
@@ -114,7 +119,7 @@ export function useRound(session, round) {
     const now = latest.current;
     const from = at.current;
     try {
-      await allSent([...sent.current]);
+      await allSent(sent.current);
       const body = { round: now.round, seconds: seconds(), tab: TAB, ...more };
       const next = await call(`/sessions/${session}/${what}`, { body, key: newKey() });
       if (what === "end" || at.current !== from) { // whoever went elsewhere meanwhile stays there
