@@ -132,7 +132,7 @@ def test_the_search_field_suggests_words_of_this_collection(page, served):
 def test_the_map_fills_its_box_and_islands_have_names(page, served):
     sign_in(page, served)
     page.goto(f"{served.base}/?view=map")
-    page.wait_for_selector('.map-host[data-pictures="true"]', timeout=2 * PATIENCE)
+    page.wait_for_selector('.map-host[data-pictures="true"]', timeout=4 * PATIENCE)
     page.get_by_text("80 of 80 photos in view").wait_for()
     box = page.locator(".map-host").bounding_box()
     assert box["width"] > 1.5 * box["height"]

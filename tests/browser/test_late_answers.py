@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from tests.browser.conftest import Held
+from tests.browser.conftest import PATIENCE, Held
 from tests.browser.test_board import begin, drag, moved, piece, shown, visit, wait_round
 from tests.browser.test_search import DROP
 
@@ -173,7 +173,7 @@ def test_a_state_asked_for_before_the_news_is_asked_for_again(page, served):
 def test_a_map_that_is_drawn_before_the_answer_comes_is_not_waited_for(page, served):
     drawing = Held(page, "**/api/v1/map", answered=True, method="POST")
     page.goto(f"{served.base}/?view=map&token={served.token}")
-    page.wait_for_selector(".map-host")
+    page.wait_for_selector(".map-host", timeout=4 * PATIENCE)  # drawn by a process that gives way
     drawing.let_go()
     assert page.locator(".map-wait").count() == 0
 

@@ -20,7 +20,7 @@ def the_map(page, served):
 
 def ready(page) -> None:
     """The map shows pictures and the list of what is in view is there."""
-    page.wait_for_selector(f"{HOST}[data-pictures]", timeout=2 * PATIENCE)
+    page.wait_for_selector(f"{HOST}[data-pictures]", timeout=4 * PATIENCE)
     page.wait_for_selector('ul[aria-label="Photos in view"] .card')
 
 
