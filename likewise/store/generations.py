@@ -157,7 +157,7 @@ class Generations:
                     blank[path.name] = sorted(before | new)
             # Nothing is left to do where a scan serves anyway, and no code took in another.
             whole = of.kind == "flat" and not (of.folder / OF_ROWS[-1]).is_file()
-            told = {name: of.settings[name] for name in (CHANGE,) if name in of.settings}
+            told = {CHANGE: of.settings[CHANGE]} if CHANGE in of.settings else {}
             made = self.publish(
                 aside, space=of.space, kind="flat", segment=of.segment, items=of.items - len(rows),
                 line=of.line, settings=told if whole else {**told, THINNED: True}, blank=blank,

@@ -277,9 +277,7 @@ class Line(ABC):
         touched = self._store.catalogue.touched(opened.change, framed=False)
         return self._after(built, changes, touched)
 
-    def _after(
-        self, last: View, changes: tuple[int, int], touched: IdArray | None
-    ) -> View | None:  # fmt: skip
+    def _after(self, last: View, changes: tuple[int, int], touched: IdArray | None) -> View | None:
         """The view of a state by an earlier one and the items that changed; None for too many."""
         if touched is None or len(touched) > max(1_024, len(last) // 8):
             return None
