@@ -117,6 +117,7 @@ class Bench:
         step = max(1, len(x) // 1000)
         kept = TaughtGroups(x[::step], self.task.plain, settings)
         self.fill(kept, groups)
+        kept.learn()
         return kept
 
     def fill(self, kept: TaughtGroups, groups: list[Group]) -> None:

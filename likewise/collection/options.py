@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -273,10 +272,14 @@ class Answer(Sequence[Result]):
     notes: tuple[str, ...] = ()
     seek: Callable[[], tuple[Offer, ...]] = field(default=tuple, repr=False, compare=False)
 
-    @cached_property
+    @property
     def offers(self) -> tuple[Offer, ...]:
         """Earlier teaching that is used, and at most three that could be; sought when read."""
-        return self.seek()
+        kept = self.__dict__  # a cached_property would let the answers of all threads wait
+        if "_offers" not in kept:
+            kept["_offers"] = self.seek()
+        found: tuple[Offer, ...] = kept["_offers"]
+        return found
 
     @property
     def ids(self) -> IdArray:

@@ -15,7 +15,7 @@ nearest member m stands out among all pictures for z.  Groups whose own marks co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,7 @@ class TaughtGroups:
     """Taught queries of one space, ready to be compared with a new one.
 
     ``codes`` are picture vectors of the collection, or of a fair sample.  What the groups have in
-    common is learned anew whenever there are twice as many.
+    common is learned by :meth:`learn`, and :attr:`is_due` again when there are twice as many.
     """
 
     def __init__(self, codes: Any, plain: Plain, settings: OfferSettings | None = None) -> None:
@@ -94,9 +94,14 @@ class TaughtGroups:
         self._axes = np.ascontiguousarray(np.linalg.eigh(self._square)[1][:, -AXES:])
         self._place_all()
 
-    def _learn(self) -> None:
-        """Compare by what groups have in common, if there are twice as many as last time."""
-        if len(self._groups) < max(FEWEST, 2 * self._learned):
+    @property
+    def is_due(self) -> bool:
+        """Whether there are twice as many groups as were learned from."""
+        return len(self._groups) >= max(FEWEST, 2 * self._learned)
+
+    def learn(self) -> None:
+        """Compare by what groups have in common, if that is due; takes long."""
+        if not self.is_due:
             return
         self._learned = len(self._groups)
         rows, sides, count = [self._codes], [], len(self._codes)
@@ -126,6 +131,9 @@ class TaughtGroups:
 
     def __contains__(self, name: str) -> bool:
         return name in self._groups
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._groups)
 
     def put(self, name: str, members: Any, wrong: Any = (), answers: Sequence[Answer] = ()) -> None:
         """Add a group, or change it; picture vectors, one row each; none at all removes it."""
@@ -160,7 +168,6 @@ class TaughtGroups:
 
     def likeness(self, row: Any) -> dict[str, float]:
         """How near a query stands to each group, by name; higher is nearer."""
-        self._learn()
         z, slots = self._scaled(row)[0], np.arange(len(self._names))
         if not len(slots):
             return {}
@@ -233,7 +240,6 @@ class TaughtGroups:
         """
         if not self._groups:
             return []
-        self._learn()
         s, least, z = self.settings, self.least, self._scaled(row)[0]
         asked = [z] if query is None else [z, self._scaled(query)[0]]
         slots, likeness, near = self._likeliest(z, 4 * s.most + len(without))

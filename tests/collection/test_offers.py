@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -10,6 +12,7 @@ from PIL import Image
 
 import likewise
 from likewise.collection import Options
+from likewise.learners.offers import TaughtGroups
 from likewise.types import BadInput, NotFound
 
 
@@ -176,3 +179,62 @@ def test_nothing_is_walked_where_nothing_was_said(collection, monkeypatch):
     monkeypatch.setattr(collection.log, "said", lambda after: pytest.fail("the log was read"))
     collection.search(2)
     assert Options.of(use=["item:1"]).use == ("item:1",)
+
+
+@pytest.fixture
+def learned(collection, taught, monkeypatch):
+    """Five taught queries, from which was learned; gives how often that was done."""
+    for item in taught[5:9]:
+        collection.mark(item, collection.search(item, k=4).ids.tolist())
+    times, learn = [], TaughtGroups.learn
+
+    def counted(self):
+        times.append(len(self))
+        learn(self)
+
+    monkeypatch.setattr(TaughtGroups, "learn", counted)
+    assert "item:1" in near(collection, taught[0])
+    assert times == [5]
+    return times
+
+
+def test_pictures_that_come_in_do_not_fit_it_anew(collection, folder, taught, learned):
+    before = near(collection, taught[0])["item:1"]
+    for number in range(3):
+        Image.new("RGB", (40, 40), (number * 80, 90, 20)).save(folder / f"new {number}.png")
+        collection.index()
+        assert near(collection, taught[0])["item:1"] == before
+    assert learned == [5]
+    member = folder / collection.item(taught[1]).file
+    kept = member.read_bytes()
+    member.unlink()
+    collection.index()
+    assert near(collection, taught[0])["item:1"].likeness != before.likeness
+    member.write_bytes(kept)
+    collection.index()
+    assert near(collection, taught[0])["item:1"].likeness == pytest.approx(before.likeness)
+    assert learned == [5]
+    for number in range(20):
+        Image.new("RGB", (30, 30), (number * 12, 50, 90)).save(folder / f"more {number}.png")
+    collection.index()
+    near(collection, taught[0])
+    assert learned == [5, 5]  # there are many more pictures to compare with
+
+
+def test_others_are_answered_while_one_fits_it_anew(collection, taught, learned, monkeypatch):
+    going_on, over = threading.Event(), threading.Event()
+
+    def slow(self):
+        going_on.set()
+        assert over.wait(60)
+
+    monkeypatch.setattr(TaughtGroups, "learn", slow)
+    for item in taught[10:15]:
+        collection.mark(item, collection.search(item, k=4).ids.tolist())
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(near, collection, taught[0])
+        assert going_on.wait(60)
+        assert "item:1" in near(collection, taught[1])
+        assert not first.done()
+        over.set()
+        assert "item:1" in first.result()

@@ -145,6 +145,9 @@ def test_groups_are_compared_by_what_they_have_in_common():
         groups = TaughtGroups(x, PLAIN)
         for kind in range(count):
             groups.put(str(kind), x[labels == kind][:5])
+        assert groups.is_due == (count == 20)
+        groups.learn()
+        assert not groups.is_due
         rows = [row for kind in range(4) for row in np.flatnonzero(labels == kind)[5:]]
         first = [groups.offered(x[row])[:1] for row in rows]
         found[count] = np.mean([bool(f) and f[0][0] == str(labels[r]) for f, r in zip(first, rows)])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from likewise.collection.lines.parts import places
 from likewise.collection.options import Offer
 from likewise.collection.teach.taught import SESSION, Taught
 from likewise.learners.offers import TaughtGroups, in_common
@@ -23,20 +26,33 @@ SAMPLE = 1_000
 """Pictures that tell how far likenesses spread."""
 RECENT, OTHERS = 200, 5_000
 """Newest taught queries that are learned from where one of them is used, and pictures beside."""
+GROWN = 1.25
+"""With so many times the pictures, or so much fewer, what is compared with them is fitted anew."""
+
+
+@dataclass(eq=False)
+class _Kept:
+    """Groups as pictures of one space, and how far all that they are made of was followed."""
+
+    frame: tuple[Any, ...]
+    groups: TaughtGroups
+    pictures: int
+    change: int
+    seen: tuple[int, int] = (-1, 0)
+    waiting: set[str] = field(default_factory=set)
+    items: set[int] = field(default_factory=set)
+    read_to: int = 0
+    answers: dict[str, dict[str, tuple[float, bool]]] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.Lock)
 
 
 class Offers:
-    """Taught queries by name, kept in mind as pictures of one view."""
+    """Taught queries by name, kept in mind as pictures of one space."""
 
     def __init__(self, store: Store, taught: Taught) -> None:
         self._store, self._taught = store, taught
-        self._lock = threading.Lock()
-        self._seen = -1, 0
-        self._view: Any = None
-        self._groups: TaughtGroups | None = None
-        self._waiting: set[str] = set()
-        self._read_to = 0
-        self._answers: dict[str, dict[str, tuple[float, bool]]] = {}
+        self._lock, self._fitting = threading.Lock(), threading.Lock()
+        self._kept: _Kept | None = None
         self._learned: tuple[Any, Similarity] | None = None
 
     def marks(self, line: str, names: Sequence[str], view: View) -> dict[int, float]:
@@ -69,7 +85,10 @@ class Offers:
         taught = {n: marks for (line, n), marks in said.items() if line == LOOK and n != own}
         newest = [*used, *(name for name in reversed(taught) if name not in used)][:RECENT]
         marks = tuple((name, tuple(sorted(taught[name].items()))) for name in sorted(newest))
-        state = view.position, view.space, view.bare is view, marks
+        items = np.array([i for _, one in marks for i, _ in one], dtype=np.int64)
+        held = view.contents[places(view.ids, items)]
+        pictures = int(math.log(max(len(view), 1), GROWN))
+        state = _frame(view), view.bare is view, marks, held.tobytes(), pictures
         with self._lock:
             if self._learned is None or self._learned[0] != state:
                 self._learned = state, self._learn(newest, view)
@@ -97,9 +116,10 @@ class Offers:
         ``rows`` are the query and, where it has marks, what is right for it; they and the view
         are of pictures as they are, not smoothed by their neighbours.
         """
-        with self._lock:
-            groups = self._ready(view, own)
-            answers = self._answers.items()
+        kept = self._ready(view, own)
+        groups = kept.groups
+        with kept.lock:
+            answers = kept.answers.items()
             refused = {name for name, said in answers if own in said and not said[own][1]}
             without = {own, *used, *refused}
             found: dict[str, float] = {}
@@ -120,47 +140,73 @@ class Offers:
 
     # -- kept in mind ----------------------------------------------------------------
 
-    def _ready(self, view: View, own: str) -> TaughtGroups:
-        """The groups as they are now; what was said of this very query waits for another one."""
-        if self._groups is None or self._view != (view.position, view.space):
-            step = max(1, len(view) // SAMPLE)
-            sample = view.rows(view.ids[::step][:SAMPLE])
-            self._groups = TaughtGroups(sample, view.plain)
-            self._waiting = set()
-            self._view, self._seen = (view.position, view.space), (-1, 0)
-        before = self._seen[0]
-        self._seen, changed = self._taught.changed(self._seen)
-        if before not in (-1, self._seen[0]):
-            self._view = None
-            return self._ready(view, own)
-        self._waiting |= {name for line, name in changed if line == LOOK} | self._answered()
-        for name in self._waiting - {own}:
-            self._put(self._groups, name, view)
-        self._waiting &= {own}
-        return self._groups
+    def _ready(self, view: View, own: str) -> _Kept:
+        """The groups as they are now; what was said of this very query waits for another one.
 
-    def _answered(self) -> set[str]:
+        Where they are to be fitted anew one thread does it, and others go on with those of before.
+        """
+        kept, frame = self._kept, _frame(view)
+        if kept is not None and kept.frame == frame:
+            with kept.lock:
+                self._follow(kept, view, own)
+                grown = max(len(view), kept.pictures) > GROWN * min(len(view), kept.pictures)
+                is_good = not grown and not kept.groups.is_due
+            if is_good or not self._fitting.acquire(blocking=False):
+                return kept
+        else:
+            self._fitting.acquire()
+        try:
+            now = self._kept
+            if now is None or now is kept or now.frame != frame:
+                step = max(1, len(view) // SAMPLE)
+                sample = view.rows(view.ids[::step][:SAMPLE])
+                groups = TaughtGroups(sample, view.plain)
+                now = _Kept(frame, groups, len(view), view.changes[0])
+                self._follow(now, view, own)
+                groups.learn()
+                self._kept = now
+            return now
+        finally:
+            self._fitting.release()
+
+    def _follow(self, kept: _Kept, view: View, own: str) -> None:
+        """Take over what was said, and what changed in pictures that something was said of."""
+        before, is_new = kept.seen, False
+        kept.seen, changed = self._taught.changed(before)
+        if view.changes[0] > kept.change:
+            touched = self._store.catalogue.touched(kept.change, framed=False)
+            is_new = touched is None or not kept.items.isdisjoint(touched.tolist())
+            kept.change = view.changes[0]
+        if is_new or before[0] not in (-1, kept.seen[0]):
+            changed |= {*self._taught.queries(), *((LOOK, name) for name in kept.groups)}
+        kept.waiting |= {name for line, name in changed if line == LOOK} | self._answered(kept)
+        for name in kept.waiting - {own}:
+            self._put(kept, name, view)
+        kept.waiting &= {own}
+
+    def _answered(self, kept: _Kept) -> set[str]:
         """Taught queries whose offers were answered since the last look."""
         log = self._store.offered
         newest = log.newest()
-        if newest < self._read_to:  # something was forgotten
-            self._read_to, self._answers = 0, {}
-        if newest == self._read_to:
+        if newest < kept.read_to:  # something was forgotten
+            kept.read_to, kept.answers = 0, {}
+        if newest == kept.read_to:
             return set()
-        said = [a for a in log.answers(self._read_to) if a.line == LOOK]
+        said = [a for a in log.answers(kept.read_to) if a.line == LOOK]
         for answer in said:
-            by_query = self._answers.setdefault(answer.taught, {})
+            by_query = kept.answers.setdefault(answer.taught, {})
             by_query.pop(answer.query, None)
             if answer.taken is not None:
                 by_query[answer.query] = answer.likeness, answer.taken
-        self._read_to = newest
+        kept.read_to = newest
         return {answer.taught for answer in said}
 
-    def _put(self, groups: TaughtGroups, name: str, view: View) -> None:
+    def _put(self, kept: _Kept, name: str, view: View) -> None:
+        kept.items |= {*self._taught.marks(LOOK, name), self._item(name) or 0}
         right, wrong = self._sides(name, view)
-        answers = [(x, taken) for x, taken in self._answers.get(name, {}).values() if x]
+        answers = [(x, taken) for x, taken in kept.answers.get(name, {}).values() if x]
         rows = view.rows(right) if right else ()
-        groups.put(name, rows, view.rows(wrong) if wrong else (), answers)
+        kept.groups.put(name, rows, view.rows(wrong) if wrong else (), answers)
 
     def _sides(self, name: str, view: View) -> tuple[list[int], list[int]]:
         """Members of a taught query, its own picture first, and what was wrong; or no members."""
@@ -194,3 +240,8 @@ class Offers:
             name, kind, item, value.partition("@")[0] if kind == "upload" else "",
             value if kind == "text" else "", right, len(marks) - right, likeness, used,
         )  # fmt: skip
+
+
+def _frame(view: View) -> tuple[Any, ...]:
+    """What is the same as long as pictures keep their vectors."""
+    return view.space, *view.position[1:]
