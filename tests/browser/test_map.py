@@ -127,7 +127,23 @@ def test_dragging_moves_the_map_and_selects_nothing(the_map):
     assert "/results" not in the_map.url
 
 
+def test_a_whole_map_stays_whole_in_another_window(the_map):
+    wait_in_view(the_map, lambda n: n == 80)
+    margins = 1280 - int(the_map.locator(f"{HOST} canvas").get_attribute("width"))
+    for size in ({"width": 1000, "height": 1000}, {"width": 1280, "height": 900}):
+        the_map.set_viewport_size(size)
+        the_map.wait_for_selector(f'{HOST} canvas[width="{size["width"] - margins}"]')
+        the_map.get_by_role("button", name="Select all in view").click()
+        the_map.wait_for_selector(".selection-bar b")
+        assert chosen(the_map) == 80
+        assert "at=" not in the_map.url
+        the_map.keyboard.press("Escape")
+        the_map.wait_for_selector(".selection-bar b", state="detached")
+
+
 def test_a_click_opens_the_picture(the_map):
+    the_map.get_by_role("button", name="Nearer").click()
+    the_map.wait_for_url("**at=**")
     box = the_map.locator(HOST).bounding_box()
     name = the_map.evaluate(
         """async () => {
@@ -136,8 +152,10 @@ def test_a_click_opens_the_picture(the_map):
           const data = await loadMap(about);
           const at = new URLSearchParams(location.search).get('at');
           const [x, y, zoom] = at.split(',').map(Number);
-          const one = data.shown([0, 0, 1, 1], data.level(2 ** zoom))[7];
           const wide = Number(document.querySelector('.map-host').dataset.wide);
+          const far = (one) => Math.hypot((one.x - x) * wide, one.y - y);
+          const all = data.shown([0, 0, 1, 1], data.level(2 ** zoom));
+          const one = all.sort((a, b) => far(a) - far(b))[0];
           return [data.ids[one.i], (one.x - x) * 2 ** zoom * wide, (one.y - y) * 2 ** zoom];
         }"""
     )

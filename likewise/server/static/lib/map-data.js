@@ -22,7 +22,9 @@ export class MapData {
     Object.assign(this, { ids: new Float64Array(n), xs: new Uint16Array(n), ys: new Uint16Array(n), levels: new Uint8Array(n) });
     this.coarse = Math.min(this.bits, 6);
     this.counted = new Map([[this.coarse, { counts: about.counts, most: Math.max(...about.counts) }]]);
-    this.edges = [this.side, this.side, 0, 0];
+    const [across, held] = [2 ** this.coarse, about.counts.flatMap((count, square) => (count ? [square] : []))];
+    const [xs, ys] = [held.map((square) => square % across), held.map((square) => Math.floor(square / across))];
+    this.edges = [Math.min(...xs), Math.min(...ys), Math.max(...xs) + 1, Math.max(...ys) + 1].map((v) => v / across);
     this.add(buffer);
   }
 
@@ -36,11 +38,7 @@ export class MapData {
     this.levels.set(new Uint8Array(buffer, 12 * n, n), from);
     this.held += n;
     const [starts, sorted] = [new Uint32Array(squares + 1), new Uint32Array(n)];
-    for (let i = from; i < this.held; i++) {
-      starts[this.cell(i, this.coarse) + 1] += 1;
-      const [x, y] = [this.xs[i], this.ys[i]];
-      if (!from) this.edges = [Math.min(this.edges[0], x), Math.min(this.edges[1], y), Math.max(this.edges[2], x + 1), Math.max(this.edges[3], y + 1)];
-    }
+    for (let i = from; i < this.held; i++) starts[this.cell(i, this.coarse) + 1] += 1;
     for (let q = 0; q < squares; q++) starts[q + 1] += starts[q];
     const next = starts.slice(0, squares);
     for (let i = from; i < this.held; i++) sorted[next[this.cell(i, this.coarse)]++] = i;
@@ -53,10 +51,10 @@ export class MapData {
     return ((this.ys[i] >> shift) << level) + (this.xs[i] >> shift);
   }
 
-  // The rectangle that holds everything (to a cell of what is seen from afar), in shares of the map.
+  // The rectangle of squares that hold everything, also what is still to follow, in shares of the map.
   box() {
     const [left, top, right, bottom] = this.edges;
-    return [left * this.wide, top, right * this.wide, bottom].map((v) => v / this.side);
+    return [left * this.wide, top, right * this.wide, bottom];
   }
 
   // The level that suits so many pixels along the side of the whole map.

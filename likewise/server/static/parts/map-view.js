@@ -22,11 +22,12 @@ export class MapView {
     this.measure();
     this.view = this.read(at) || this.fitting();
     this.watching = new ResizeObserver(() => {
-      const before = data.wide;
+      const [before, whole] = [data.wide, this.isWhole()];
       this.measure();
-      this.view = { ...this.view, x: (this.view.x * data.wide) / before };
+      this.view = whole ? this.fitting() : { ...this.view, x: (this.view.x * data.wide) / before };
       this.fit();
       this.redraw();
+      this.settle();
     });
     this.watching.observe(host);
     this.listen();
@@ -142,6 +143,11 @@ export class MapView {
     return { x: (left + right) / 2, y: (top + bottom) / 2, scale: Math.min(scale, LARGEST * this.data.side) };
   }
 
+  isWhole() {
+    const [{ x, y, scale }, all] = [this.view, this.fitting()];
+    return Math.abs(scale / all.scale - 1) < 0.01 && Math.hypot(x - all.x, y - all.y) * scale < 1;
+  }
+
   read(at) {
     const [x, y, zoom] = (at || "").split(",").map(Number);
     if (![x, y, zoom].every(Number.isFinite)) return null;
@@ -164,7 +170,8 @@ export class MapView {
     clearTimeout(this.still);
     this.still = setTimeout(() => {
       const { x, y, scale } = this.view;
-      this.told.settled(`${(x / this.data.wide).toFixed(4)},${y.toFixed(4)},${Math.log2(scale).toFixed(2)}`, this.box());
+      const at = [(x / this.data.wide).toFixed(4), y.toFixed(4), Math.log2(scale).toFixed(2)];
+      this.told.settled(this.isWhole() ? "" : at.join(), this.box()); // what is whole stays so when it is drawn anew
     }, STILL);
   }
 

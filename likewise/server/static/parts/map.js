@@ -17,7 +17,7 @@ import { useShelf } from "/static/parts/viewer.js";
 
 const LISTED = 24;
 
-// acts: { more(item), open(item) }; at: where the map was, "x,y,zoom"; moved(at) when it has moved;
+// acts: { more(item), open(item) }; at: where the map was, "x,y,zoom" (none: the whole map); moved(at) when it has moved;
 // children: what is shown while there is no map.
 export function CollectionMap({ acts, at, moved, known, children }) {
   const { about, data } = useMap();

@@ -36,7 +36,7 @@ export function Home({ params }) {
     selectNone();
     go("/results", toParams(chosen.slice(0, 50).reduce((query, item) => withExample(query, { item, weight }), blank)));
   };
-  const moved = (where) => go("/", new URLSearchParams({ view: "map", at: where }), { replace: true });
+  const moved = (where) => go("/", new URLSearchParams({ view: "map", ...(where && { at: where }) }), { replace: true });
   const says = coming ? "Photos just read" : "A sample of your photos";
   const stand = items.length > 0 && html`<h2>${says}</h2><${Grid} results=${items} acts=${acts} label=${says} />`;
   useShelf(mapped ? null : { items });
