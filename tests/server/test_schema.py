@@ -19,7 +19,7 @@ CHECKS = (
     content_type_conformance,
     response_schema_conformance,
 )
-EXAMPLES = int(os.environ.get("LIKEWISE_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("LIKEWISE_EXAMPLES", "8"))
 """Examples an operation; scripts/bench asks for more."""
 
 
