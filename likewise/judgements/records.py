@@ -223,10 +223,6 @@ class Judgements:
             )
         return self.where(_among(self.kind, kinds))
 
-    def by_person(self, *persons: str) -> Judgements:
-        """The judgements of these persons."""
-        return self.where(_among(self.person, persons))
-
     def about(self, *queries: QueryRef) -> Judgements:
         """The judgements of these queries, crop included."""
         distinct, code = self.query_codes()

@@ -53,22 +53,11 @@ class BilinearLearner(BaseEstimator):
     """
 
     def __init__(
-        self,
-        plain: Plain | None = None,
-        *,
-        extension: str = "auto",
-        evidence: float = 0.1,
-        others: int = 30,
-        weight: float = 0.3,
-        ridge: float = 0.1,
-        exponent: float = 0.65,
-        prior: float = 0.5,
-        pull: float = 0.75,
-        warmth: float | None = 0.05,
-        reach: float = 0.5,
-        M: int = 20,
-        seed: int = 0,
-    ) -> None:
+        self, plain: Plain | None = None, *, extension: str = "auto", evidence: float = 0.1,
+        others: int = 30, weight: float = 0.3, ridge: float = 0.1, exponent: float = 0.65,
+        prior: float = 0.5, pull: float = 0.75, warmth: float | None = 0.05, reach: float = 0.5,
+        M: int = 20, seed: int = 0,
+    ) -> None:  # fmt: skip
         self.plain, self.extension, self.seed = plain, extension, seed
         self.evidence, self.others, self.weight = evidence, others, weight
         self.ridge, self.exponent, self.prior = ridge, exponent, prior

@@ -31,27 +31,12 @@ class ClickLearner(BaseEstimator):
     """
 
     def __init__(
-        self,
-        plain: Plain,
-        *,
-        dim: int = 80,
-        word_ridge: float = 1.0,
-        picture_ridge: float = 0.3,
-        margin: float = 1.0,
-        weighted: bool | None = None,
-        held_out: float = 0.1,
-        step: float = 0.003,
-        mu: float = 1.0,
-        gamma: float = 1.0,
-        eta: float = 1.0,
-        learn_w: bool = True,
-        rounds: int = 10,
-        round_size: int = ROUND,
-        patience: int = 2,
-        threads: int = 1,
-        seed: int = 0,
-        vocabulary: Vocabulary = NO_VOCABULARY,
-    ) -> None:
+        self, plain: Plain, *, dim: int = 80, word_ridge: float = 1.0, picture_ridge: float = 0.3,
+        margin: float = 1.0, weighted: bool | None = None, held_out: float = 0.1,
+        step: float = 0.003, mu: float = 1.0, gamma: float = 1.0, eta: float = 1.0,
+        learn_w: bool = True, rounds: int = 10, round_size: int = ROUND, patience: int = 2,
+        threads: int = 1, seed: int = 0, vocabulary: Vocabulary = NO_VOCABULARY,
+    ) -> None:  # fmt: skip
         self.plain, self.dim, self.margin, self.weighted = plain, dim, margin, weighted
         self.word_ridge, self.picture_ridge = word_ridge, picture_ridge
         self.held_out, self.vocabulary = held_out, vocabulary

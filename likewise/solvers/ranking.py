@@ -44,22 +44,11 @@ class Ranking(NamedTuple):
 
 
 def rank(
-    Z: ArrayLike,
-    better: ArrayLike,
-    worse: ArrayLike,
-    *,
-    C: float = 1.0,
-    weights: ArrayLike | None = None,
-    margins: ArrayLike | None = None,
-    sigma: float = 0.0,
-    w0: ArrayLike | None = None,
-    prior: ArrayLike | None = None,
-    nonnegative: bool = False,
-    alpha: ArrayLike | None = None,
-    tol: float = 1e-5,
-    max_sweeps: int = 2000,
-    seed: int = 0,
-) -> Ranking:
+    Z: ArrayLike, better: ArrayLike, worse: ArrayLike, *, C: float = 1.0,
+    weights: ArrayLike | None = None, margins: ArrayLike | None = None, sigma: float = 0.0,
+    w0: ArrayLike | None = None, prior: ArrayLike | None = None, nonnegative: bool = False,
+    alpha: ArrayLike | None = None, tol: float = 1e-5, max_sweeps: int = 2000, seed: int = 0,
+) -> Ranking:  # fmt: skip
     """Learn ``w`` from preferences among the rows of ``Z``.
 
     Parameters

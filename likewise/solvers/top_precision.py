@@ -90,21 +90,11 @@ class Pairs(NamedTuple):
 
 
 def solve(
-    queries: Floats,
-    items: Floats,
-    relevance: Any,
-    *,
-    cost: float = 1e-2,
-    prior: Floats | None = None,
-    diagonal: bool = False,
-    tolerance: float = 1e-2,
-    rounds: int = 500,
-    sweeps: int = 10,
-    width: int = 16,
-    seed: int = 0,
-    dual: Dual | None = None,
+    queries: Floats, items: Floats, relevance: Any, *, cost: float = 1e-2,
+    prior: Floats | None = None, diagonal: bool = False, tolerance: float = 1e-2, rounds: int = 500,
+    sweeps: int = 10, width: int = 16, seed: int = 0, dual: Dual | None = None,
     find: Finder | None = None,
-) -> Fit:
+) -> Fit:  # fmt: skip
     """Minimise P(W) to a certified relative gap.
 
     Parameters

@@ -34,21 +34,11 @@ class FastFit(NamedTuple):
 
 
 def descend(
-    queries: Floats,
-    items: Floats,
-    relevance: Any,
-    *,
-    cost: float = 1e-2,
-    prior: Floats | None = None,
-    diagonal: bool = False,
-    step: float = 1.0,
-    batch: int = 10,
-    share: int = 3,
-    epochs: int = 40,
-    patience: int = 6,
-    held_out: tuple[Floats, Floats, Any] | None = None,
-    seed: int = 0,
-) -> FastFit:
+    queries: Floats, items: Floats, relevance: Any, *, cost: float = 1e-2,
+    prior: Floats | None = None, diagonal: bool = False, step: float = 1.0, batch: int = 10,
+    share: int = 3, epochs: int = 40, patience: int = 6,
+    held_out: tuple[Floats, Floats, Any] | None = None, seed: int = 0,
+) -> FastFit:  # fmt: skip
     """Averaged mini-batch descent on P(W).
 
     Data, ``cost``, ``prior`` and ``diagonal`` are those of

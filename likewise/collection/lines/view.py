@@ -40,21 +40,11 @@ class View:
     kind: ClassVar[str] = "view"
 
     def __init__(
-        self,
-        line: Line,
-        changes: tuple[int, int],
-        plain: Similarity | None,
-        old: Part | None = None,
-        kept: IdArray = NONE,
-        fresh: Part | None = None,
-        items: tuple[IdArray, IdArray] = (NONE, NONE),
-        *,
-        generation: int = 0,
-        degraded: str = "",
-        trouble: str = "",
-        check: Check | None = None,
-        left_out: int = 0,
-    ) -> None:
+        self, line: Line, changes: tuple[int, int], plain: Similarity | None,
+        old: Part | None = None, kept: IdArray = NONE, fresh: Part | None = None,
+        items: tuple[IdArray, IdArray] = (NONE, NONE), *, generation: int = 0, degraded: str = "",
+        trouble: str = "", check: Check | None = None, left_out: int = 0,
+    ) -> None:  # fmt: skip
         self.line, self.changes, self._plain = line, changes, plain
         self.old, self.fresh, (self.ids, self.contents) = old, fresh, items
         self.generation, self._degraded, self.trouble = generation, degraded, trouble
