@@ -304,8 +304,8 @@ def _looked_over(vectors: FloatArray, side: NDArray[np.float64]) -> tuple[bool, 
     """Whether float32 holds the vectors well, and how many rows are zero; all must be finite."""
     # One row apart: a dozen calls of numpy's would cost as much as a small search.
     if len(vectors) == 1:
-        row = vectors[0]
-        if 1e-15 < max(np.maximum.reduce(row), -np.minimum.reduce(row)) < 1e15:
+        sizes = np.abs(vectors[0])
+        if 1e-15 < sizes[sizes.argmax()] < 1e15:
             return True, 0
     peaks = np.abs(vectors).max(axis=1)
     if not np.isfinite(peaks).all():

@@ -89,13 +89,14 @@ class FaissIndex(ProbedIndex):
         room = len(self) if rows is None else len(rows)
         depth = min(room, 2 * k if self.structure == "ivf-sq8" else k + k // 4 + 4)
         scores, places = self._ask(vectors, depth, rows)
-        ptr = faiss.swig_ptr  # scores shown must be true ones: those of the full codes
+        if len(places) == 1:  # scores shown must be true ones: those of the full codes
+            true = self._codes[places[0]] @ vectors[0]
+            best = (-true).argsort()[None, :k]
+            return places.take(best), true.take(best)
+        ptr = faiss.swig_ptr
         faiss.fvec_inner_products_by_idx(
             ptr(scores), ptr(vectors), self._codes_at, ptr(places), vectors.shape[1], *places.shape
         )
-        if len(places) == 1:
-            best = (-scores[0]).argsort()[:k]
-            return places[:, best], scores[:, best]
         order = np.argsort(-scores, axis=1)[:, :k]
         return np.take_along_axis(places, order, axis=1), np.take_along_axis(scores, order, axis=1)
 

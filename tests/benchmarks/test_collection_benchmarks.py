@@ -8,6 +8,7 @@ from benchmarks import after_a_mark, feel, ingest, words
 from experiments.report import Report
 
 
+@pytest.mark.slow
 def test_ingest(tmp_path):
     report = Report("ingest", quick=True)
     ingest.main(report)

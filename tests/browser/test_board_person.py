@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from experiments import board_person
 from experiments.report import Report
 from likewise.datasets import swatches
 
 
+@pytest.mark.slow
 def test_a_scripted_person_finds_the_target(browser):
     report = Report("board_person", quick=True)
     # Its own driver, in a thread of its own: the tests' driver keeps this one's loop running.

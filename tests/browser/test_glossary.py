@@ -55,7 +55,7 @@ def test_the_glossary_does_not_use_its_own_words(home):
     assert page.evaluate(named) == f"{glossary['deep']} 40 %"  # whichever network describes
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_every_screen_speaks_as_a_person_does_and_is_accessible(page, served, scheme):
     page.emulate_media(color_scheme=scheme)
     page.goto(served.address)

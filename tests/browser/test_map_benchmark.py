@@ -6,9 +6,12 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.browser.conftest import CHROMIUM, INSTALL
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs(tmp_path, browser):
     assert CHROMIUM, f"install Chromium: {INSTALL}"
     out = tmp_path / "map.json"

@@ -225,6 +225,7 @@ def test_accessible_in_both_themes_and_on_a_narrow_screen(models, school, theme)
     assert models.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.slow
 def test_a_method_of_an_installed_package_is_learned_activated_and_rolled_back(
     models, school, faults
 ):

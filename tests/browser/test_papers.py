@@ -66,6 +66,7 @@ def test_reference_queries_with_a_chosen_sigma(page, kinds):
     assert learn(page, kinds, "reference-queries", what, "sigma", "0.9")["sigma"] == 0.9
 
 
+@pytest.mark.slow
 def test_top_precision_from_folders_as_labels(page, kinds):
     what = "What comes first, from marks or folders"
     assert learn(page, kinds, "top-precision", what, "labels", "folders")["labels"] == "folders"

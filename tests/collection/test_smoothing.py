@@ -115,7 +115,7 @@ def test_too_many_new_ones_wait_and_the_answer_says_so(collection: Collection, m
     assert not collection.search("0.png").degraded
 
 
-@pytest.mark.parametrize("engine", ["flat", "faiss", "tree"])
+@pytest.mark.parametrize("engine", ["flat", "faiss", pytest.param("tree", marks=pytest.mark.slow)])
 def test_many_items_find_their_neighbours_through_an_index(
     collection: Collection, engine: str, monkeypatch
 ) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from experiments import features
 from experiments.report import Report
 from likewise.features import ARITHMETICS, NETWORKS
 
 
+@pytest.mark.slow
 def test_networks(capsys):
     report = Report("features", quick=True, settings={"part": "networks", "sample": 40})
     features.main(report)

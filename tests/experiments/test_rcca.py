@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from experiments import rcca_flickr8k, words_swatches
 from experiments.click_log import simulate, toy, truth, vocabulary_of
@@ -58,6 +59,7 @@ def test_rcca_flickr8k_at_toy_size(tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == plots | {"rcca-words.jpg", "rcca-pictures.jpg"}
 
 
+@pytest.mark.slow
 def test_words_find_swatches_without_captions_after_training_only():
     report = Report("words_swatches", quick=True)
     words_swatches.main(report)

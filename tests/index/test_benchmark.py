@@ -55,6 +55,7 @@ def test_quick_run_of_the_lists() -> None:
     assert all("exponent" in row for row in pages if row["items"] == 4_000)
 
 
+@pytest.mark.slow
 def test_the_plan_foretells_what_is_measured_then() -> None:
     report = Report("plan", quick=True, settings={"compare": 8_000})
     plan(report)

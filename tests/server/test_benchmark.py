@@ -9,6 +9,7 @@ from benchmarks.server import main
 from experiments.report import Report
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs():
     report = Report("server", quick=True)
     main(report)
