@@ -262,9 +262,11 @@ def _table(rows: Any | None, references: FloatArray, name: str) -> FloatArray | 
 
 def _largest(of: FloatArray, count: int) -> IdArray:
     """Columns of the largest numbers of each row, falling, of equal ones the first."""
-    if of.shape[1] > 4 * count:  # sorting everything is most of what learning would do
-        some = np.sort(np.argpartition(of, -count, axis=1)[:, -count:], axis=1)
-        best = np.take_along_axis(of, some, axis=1)
-        if (np.count_nonzero(of >= best.min(axis=1)[:, None], axis=1) == count).all():
-            return np.take_along_axis(some, np.argsort(-best, axis=1, kind="stable"), axis=1)
-    return np.argsort(-of, axis=1, kind="stable")[:, :count]
+    if of.shape[1] <= 4 * count:  # sorting everything is most of what learning would do
+        return np.argsort(-of, axis=1, kind="stable")[:, :count]
+    some = np.sort(np.argpartition(of, -count, axis=1)[:, -count:], axis=1)
+    best = np.take_along_axis(of, some, axis=1)
+    found = np.take_along_axis(some, np.argsort(-best, axis=1, kind="stable"), axis=1)
+    tied = np.count_nonzero(of >= best.min(axis=1)[:, None], axis=1) != count
+    found[tied] = np.argsort(-of[tied], axis=1, kind="stable")[:, :count]
+    return found

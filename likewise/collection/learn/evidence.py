@@ -19,7 +19,7 @@ from likewise.collection.learn.changes import changes, curves
 from likewise.collection.lines.line import View
 from likewise.collection.lines.visual_words import weights_shown
 from likewise.evaluation import Comparison, Run
-from likewise.judgements import Judgements, PreferenceReport, preferences
+from likewise.judgements import Judgements, PreferenceReport, Resolved, preferences
 from likewise.later import sparse
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.teachings import graded
@@ -120,21 +120,23 @@ class Marks:
     def labels(self) -> list[dict[int, float]]:
         """For each query the value of each labelled row, the latest word counting."""
         out: list[dict[int, float]] = [{} for _ in range(self.queries.shape[0])]
-        for judgement in self.log.of_kind("label"):
-            query = self.refs.get(judgement.query)
-            if query is None:
-                continue
-            for item in judgement.items:
-                if item in self.rows:
-                    out[query][self.rows[item]] = judgement.value
+        said = self._said
+        known = said.where((said.kind == "label") & (said.query >= 0) & (said.item >= 0))
+        for query, row, value in zip(*(c.tolist() for c in (known.query, known.item, known.value))):
+            out[query][row] = value
         return out
+
+    @cached_property
+    def _said(self) -> Resolved:
+        """The log in rows: names are looked up once, however often it is learned from."""
+        return self.log.resolve(self.rows, self.refs)
 
     def preferences(self, keep: Mask | None = None) -> tuple[Preferences, PreferenceReport]:
         """Preferences of the kept queries."""
-        log = self.log
+        said = self._said
         if keep is not None:
-            log = log.about(*(ref for ref, row in self.refs.items() if keep[row]))
-        return preferences(log, self.rows, self.refs, seed=self.sources.seed)
+            said = said.where((said.query >= 0) & keep[said.query])
+        return preferences(said, seed=self.sources.seed)
 
     def folds(self) -> IdArray:
         """Every query is held out once."""
@@ -203,14 +205,23 @@ class Marks:
 class Groups(Marks):
     """Marks, those of queries with relevant ones alone included: they say what belongs together."""
 
+    @cached_property
+    def _labelled(self) -> tuple[IdArray, Mask]:
+        """Places of labels in the matrix of queries x items, row after row, and which are right."""
+        width = self.items.shape[0]
+        said = [q * width + row for q, marks in enumerate(self.labels) for row in marks]
+        right = [value > 0 for marks in self.labels for value in marks.values()]
+        return np.array(said, np.int64), np.array(right, bool)
+
     def fit(self, make: Make, keep: Mask | None = None) -> Any:
         """A learner, fitted on the kept queries and all that was said of them."""
         found = self.preferences(keep)[0]
         shape = self.queries.shape[0], self.items.shape[0]
         grades = graded(found, *shape).tocoo()
-        kept = [q for q in range(shape[0]) if keep is None or keep[q]]
-        said = np.array([q * shape[1] + row for q in kept for row in self.labels[q]], np.int64)
-        right = np.array([value > 0 for q in kept for value in self.labels[q].values()], bool)
+        said, right = self._labelled
+        if keep is not None:
+            kept = keep[said // shape[1]]
+            said, right = said[kept], right[kept]
         inferred = np.ravel_multi_index(grades.coords, shape)
         other = ~np.isin(inferred, said)  # what was said of a picture counts as it was said
         places = np.unravel_index(np.r_[inferred[other], said], shape)
