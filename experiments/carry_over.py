@@ -217,7 +217,7 @@ def unmarked(task: Task) -> FloatArray:
     """Surrogates by the matrix that neighbours alone give."""
     root = np.sqrt(task.plain.w0)
     known = alike_unmarked(task.items, root)
-    none = scatters(np.zeros((0, len(root))), [], [], 1)[0]
+    none = scatters(np.zeros((0, len(root))), [], [], 1)
     matrix = within_groups(none, target=known).matrix
     found: FloatArray = ((task.queries * root) @ matrix) * root
     return found

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -168,24 +167,22 @@ def from_clicks(
 
 
 def preferences(
-    judgements: Judgements | Resolved,
-    rows: Mapping[str, int] = MappingProxyType({}),
-    queries: Mapping[QueryRef, int] | None = None,
-    *,
-    per_query: int | None = None,
-    total: int | None = sampling.DEFAULT_TOTAL,
-    seed: sampling.Seed = 0,
-) -> tuple[Preferences, PreferenceReport]:
+    judgements: Judgements | Resolved, rows: Mapping[str, int] | None = None,
+    queries: Mapping[QueryRef, int] | None = None, *, per_query: int | None = None,
+    total: int | None = sampling.DEFAULT_TOTAL, seed: sampling.Seed = 0,
+) -> tuple[Preferences, PreferenceReport]:  # fmt: skip
     """Preferences of a log of labels, clicks and orderings, and what became of the log.
 
     Where two kinds say opposite things of one pair, the ordering holds before the label, and
-    the label before the click.  Without ``queries`` the items are the queries, and what was
-    resolved already needs neither; the limits of :func:`~likewise.judgements.sampling.draw` hold
-    for all kinds together.
+    the label before the click.  Without ``queries`` the items are the queries; a log that was
+    resolved before needs neither them nor ``rows``.  The limits of
+    :func:`~likewise.judgements.sampling.draw` hold for all kinds together.
     """
     sampling.check_limit(per_query, "per_query")
     sampling.check_limit(total, "total")
-    log = judgements.resolve(rows, queries) if isinstance(judgements, Judgements) else judgements
+    log = judgements
+    if isinstance(log, Judgements):
+        log = log.resolve(rows or {}, queries)
     known = log.where((log.query >= 0) & (log.item >= 0))
     rng = np.random.default_rng(seed)
     clicks, labels, orderings = (

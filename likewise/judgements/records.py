@@ -226,13 +226,6 @@ class Judgements:
             )
         return self.where(_among(self.kind, kinds))
 
-    def about(self, *queries: QueryRef) -> Judgements:
-        """The judgements of these queries, crop included."""
-        distinct, code = self.query_codes
-        wanted = set(queries)
-        chosen = np.array([query in wanted for query in distinct], dtype=bool)
-        return self.where(chosen[code] if len(self) else np.zeros(0, bool))
-
     # -- queries and rows --------------------------------------------------
 
     def queries(self) -> list[QueryRef]:

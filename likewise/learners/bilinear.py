@@ -51,21 +51,11 @@ class Bilinear(CodesAlone):
     kind: ClassVar[str] = "bilinear"
 
     def __init__(
-        self,
-        plain: Plain,
-        references: Any,
-        *,
-        diagonals: Any | None = None,
-        directions: Any | None = None,
-        half: Any | None = None,
-        tastes: Any | None = None,
-        members: Any | None = None,
-        sizes: Any | None = None,
-        M: int = 10,
-        pull: float = 0.5,
-        warmth: float | None = 0.05,
-        reach: float = 0.4,
-    ) -> None:
+        self, plain: Plain, references: Any, *, diagonals: Any | None = None,
+        directions: Any | None = None, half: Any | None = None, tastes: Any | None = None,
+        members: Any | None = None, sizes: Any | None = None, M: int = 10, pull: float = 0.5,
+        warmth: float | None = 0.05, reach: float = 0.4,
+    ) -> None:  # fmt: skip
         self.plain, self.space = plain, plain.space
         d = self.space.dim
         self.references = as_matrix(references, dim=d, name="reference queries").copy()

@@ -25,13 +25,8 @@ from likewise.learners.bilinear import Bilinear
 from likewise.learners.own_settings import BilinearSettings
 from likewise.learners.plain import Plain
 from likewise.learners.settings import check_learner
-from likewise.solvers.groups import (
-    Scatter,
-    block_weights,
-    local_weights,
-    scatters,
-    within_groups,
-)
+from likewise.solvers.groups import Scatter, block_weights, local_weights, scatters, within_groups
+from likewise.solvers.threads import one_blas_thread
 from likewise.spaces import Blocks
 from likewise.types import FitReport, FloatArray, Preferences, as_matrix
 
@@ -69,14 +64,11 @@ class BilinearLearner(BaseEstimator):
         self.ridge, self.exponent, self.prior = ridge, exponent, prior
         self.pull, self.warmth, self.reach, self.M = pull, warmth, reach, M
 
+    @one_blas_thread()  # its products are many and small
     def fit(
-        self,
-        X: Any,
-        preferences: Preferences,
-        queries: Any = None,
-        *,
+        self, X: Any, preferences: Preferences, queries: Any = None, *,
         marks: sparse.csr_array | None = None,
-    ) -> BilinearLearner:
+    ) -> BilinearLearner:  # fmt: skip
         """Learn from preferences (rows of ``queries`` and of ``X``) or marks.
 
         Items are the queries where none are given.  ``marks`` are queries x items, above 0
@@ -191,15 +183,15 @@ class BilinearLearner(BaseEstimator):
 
     def _within(self, parts: list[Scatter]) -> FloatArray:
         """W^1/2 of these groups; blocks without weight stay out."""
-        used, scatter, target = self._plain.w0 > 0, Scatter.together(parts), None
-        if self._known is not None and scatter.groups > 1:
+        used, groups, target = self._plain.w0 > 0, sum(part.groups for part in parts), None
+        if self._known is not None and groups > 1:
             known = self._known[np.ix_(used, used)]
-            share = self.prior * ENOUGH / (ENOUGH + scatter.groups)  # it fades as groups come
+            share = self.prior * ENOUGH / (ENOUGH + groups)  # it fades as groups come
             target = share * known * (len(known) / np.trace(known))
             target += (1 - share) * np.eye(len(known))
         half = np.zeros((len(used), int(used.sum())))
         how = {"ridge": self.ridge, "exponent": self.exponent}
-        half[used] = within_groups(scatter, target=target, **how).half
+        half[used] = within_groups(parts, target=target, **how).half
         return half
 
     # -- telling -----------------------------------------------------------------

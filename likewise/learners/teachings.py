@@ -99,11 +99,9 @@ def graded(preferences: Preferences, queries: int, items: int) -> sparse.csr_arr
 
 
 def taught(
-    items: FloatArray,
-    queries: FloatArray,
-    preferences: Preferences,
+    items: FloatArray, queries: FloatArray, preferences: Preferences,
     marks: sparse.csr_array | None = None,
-) -> Taught:
+) -> Taught:  # fmt: skip
     """Reference queries: those that said anything.  ``marks`` are grades where they are known."""
     grades = graded(preferences, len(queries), len(items)) if marks is None else marks
     any_ = np.diff(grades.indptr) > 0

@@ -29,14 +29,12 @@ FARTHEST = 1.5
 class Within(NamedTuple):
     """The matrix of groups: ``half`` is H with W = H H', which has the trace of the identity.
 
-    ``shrinkage`` is 1 where the groups say nothing that they agree on, 0 where they leave no doubt;
-    only ``groups`` of two or more members say anything.  ``residual`` is that of the eigenvectors
-    that W was made of, as a share of T: 0 but for rounding.
+    ``shrinkage`` is 1 where the groups say nothing that they agree on, 0 where they leave no doubt.
+    ``residual`` is that of the eigenvectors that W was made of, as a share of T: rounding.
     """
 
     half: Floats
     shrinkage: float
-    groups: int
     residual: float
 
     @property
@@ -46,7 +44,7 @@ class Within(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """What groups say of how their members differ; of several parts together, the sum of theirs.
+    """What groups say of how their members differ; that of several parts is the sum of theirs.
 
     With the scatter S_g of a group (around its mean, a sum) and its members less one n_g: the sums
     of S_g, n_g S_g, |S_g|^2, n_g, n_g^2, and how many groups have two members or more.
@@ -58,11 +56,6 @@ class Scatter(NamedTuple):
     free: float
     squares: float
     groups: int
-
-    @classmethod
-    def together(cls, parts: Sequence[Scatter]) -> Scatter:
-        """That of all groups of these parts."""
-        return cls(*(sum(column[1:], column[0]) for column in zip(*parts)))
 
 
 def scatters(points: ArrayLike, size: ArrayLike, part: ArrayLike, parts: int) -> list[Scatter]:
@@ -92,13 +85,15 @@ def scatters(points: ArrayLike, size: ArrayLike, part: ArrayLike, parts: int) ->
 
 
 def within_groups(
-    scatter: Scatter, *, target: ArrayLike | None = None, ridge: float = 0.1, exponent: float = 0.5
-) -> Within:
+    parts: Sequence[Scatter], *, target: ArrayLike | None = None, ridge: float = 0.1,
+    exponent: float = 0.5,
+) -> Within:  # fmt: skip
     """W = (T / mean eigenvalue of T + ridge I)^-exponent, T the shrunk scatter within groups.
 
     ``target`` is what the scatter is shrunk towards, up to its scale; the identity where not given.
     Fewer than two groups leave nothing but it.
     """
+    scatter = Scatter(*(sum(column[1:], column[0]) for column in zip(*parts)))
     d, shrinkage = len(scatter.total), 1.0
     mixed = np.eye(d) if target is None else checks.matrix("target", target)
     if mixed.shape != (d, d) or not np.trace(mixed) > 0:
@@ -108,22 +103,19 @@ def within_groups(
     if scatter.groups > 1 and np.trace(scatter.total) > 0:
         mean = scatter.total / scatter.free
         goal = mixed * (np.trace(mean) / np.trace(mixed))
-        shrinkage = _shrinkage(scatter, mean, goal)
+        # How far groups are from each other, over how far all are from the goal.
+        apart = scatter.norms - 2 * (scatter.weighed * mean).sum()
+        apart = max(0.0, apart + scatter.squares * (mean**2).sum()) / scatter.free**2
+        spread, distance = apart * scatter.groups, ((mean - goal) ** 2).sum()
+        if distance > 0:
+            shrinkage = float(min(1.0, spread / (scatter.groups - 1) / distance))
         mixed = shrinkage * goal + (1 - shrinkage) * mean
     values, axes = linalg.eigh(mixed, driver="evd")  # the default driver failed on such matrices
     off = np.abs((axes * values) @ axes.T - mixed).max() / np.abs(mixed).max()
     values = np.maximum(values, 0.0)
     factor = (values / values.mean() + ridge) ** -exponent
     factor *= d / factor.sum()
-    return Within(axes * np.sqrt(factor), shrinkage, scatter.groups, float(off))
-
-
-def _shrinkage(scatter: Scatter, mean: Floats, goal: Floats) -> float:
-    """The share of the goal: how far groups are from each other, over how far all are from it."""
-    apart = scatter.norms - 2 * (scatter.weighed * mean).sum() + scatter.squares * (mean**2).sum()
-    spread = scatter.groups / (scatter.groups - 1) * apart / scatter.free**2
-    distance = ((mean - goal) ** 2).sum()
-    return float(min(1.0, max(0.0, spread) / distance)) if distance > 0 else 1.0
+    return Within(axes * np.sqrt(factor), shrinkage, float(off))
 
 
 class BlockWeights(NamedTuple):

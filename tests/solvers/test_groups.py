@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from likewise.solvers.groups import Scatter, block_weights, local_weights, scatters, within_groups
+from likewise.solvers.groups import block_weights, local_weights, scatters, within_groups
 from tests.solvers import reference_groups
 
 seeds = given(seed=st.integers(0, 2**32 - 1))
@@ -26,7 +26,7 @@ def within(x, group, **how):
     """That of points in any order, through three parts that are put together."""
     order, size = np.argsort(group, kind="stable"), np.unique(group, return_counts=True)[1]
     parts = scatters(np.asarray(x)[order], size, np.arange(len(size)) % 3, 3)
-    return within_groups(Scatter.together(parts), **how)
+    return within_groups(parts, **how)
 
 
 @few

@@ -24,6 +24,7 @@ from likewise.later import sparse
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.teachings import graded
 from likewise.learners.word_table import WordTable
+from likewise.solvers.threads import one_blas_thread
 from likewise.store import Model, Store, as_file
 from likewise.types import (
     BadInput,
@@ -150,6 +151,7 @@ class Marks:
         """A learner, fitted on the kept queries."""
         return make().fit(self.items, self.preferences(keep)[0], self.queries)
 
+    @one_blas_thread()
     def run(self, similarity: Similarity | None, queries: Iterable[int]) -> Run:
         """Scores of the labelled items of some queries."""
         assert similarity is not None
@@ -205,23 +207,14 @@ class Marks:
 class Groups(Marks):
     """Marks, those of queries with relevant ones alone included: they say what belongs together."""
 
-    @cached_property
-    def _labelled(self) -> tuple[IdArray, Mask]:
-        """Places of labels in the matrix of queries x items, row after row, and which are right."""
-        width = self.items.shape[0]
-        said = [q * width + row for q, marks in enumerate(self.labels) for row in marks]
-        right = [value > 0 for marks in self.labels for value in marks.values()]
-        return np.array(said, np.int64), np.array(right, bool)
-
     def fit(self, make: Make, keep: Mask | None = None) -> Any:
         """A learner, fitted on the kept queries and all that was said of them."""
         found = self.preferences(keep)[0]
         shape = self.queries.shape[0], self.items.shape[0]
         grades = graded(found, *shape).tocoo()
-        said, right = self._labelled
-        if keep is not None:
-            kept = keep[said // shape[1]]
-            said, right = said[kept], right[kept]
+        kept = [q for q in range(shape[0]) if keep is None or keep[q]]
+        said = np.array([q * shape[1] + row for q in kept for row in self.labels[q]], np.int64)
+        right = np.array([value > 0 for q in kept for value in self.labels[q].values()], bool)
         inferred = np.ravel_multi_index(grades.coords, shape)
         other = ~np.isin(inferred, said)  # what was said of a picture counts as it was said
         places = np.unravel_index(np.r_[inferred[other], said], shape)
