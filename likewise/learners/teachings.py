@@ -138,12 +138,13 @@ def triples(
 
     All groups count alike, in a group all pairs of members, and for a pair the strangers by
     their weights.  ``root`` brings vectors to the coordinates of the ``matrices``, of which
-    groups take one after the other.
+    groups take one after the other, those included that are not drawn.
     """
     rng = np.random.default_rng(seed)
     groups = _some(marks.groups, GROUPS, rng)
+    places = np.searchsorted(marks.groups, groups).tolist()
     ahead, share, owner = [np.zeros((0, len(blocks)))], [np.zeros(0)], [np.zeros(0, np.int64)]
-    for number, row in enumerate(groups.tolist()):
+    for number, row in zip(places, groups.tolist()):
         items, grades = marks.judged(row)
         good = _some(items[grades > 0], MEMBERS - 1, rng)
         bad, each = marks.strangers(row, others, weight, rng)
