@@ -46,7 +46,7 @@ from likewise.evaluation.guard import depth, draw, judge
 from likewise.learners import Plain
 from likewise.learners.bilinear_learner import BilinearLearner
 from likewise.learners.teachings import alike_unmarked
-from likewise.solvers.groups import within_groups
+from likewise.solvers.groups import scatters, within_groups
 from likewise.solvers.kmeans import kmeans
 from likewise.solvers.smoothing import smooth
 from likewise.spaces import Blocks
@@ -217,8 +217,8 @@ def unmarked(task: Task) -> FloatArray:
     """Surrogates by the matrix that neighbours alone give."""
     root = np.sqrt(task.plain.w0)
     known = alike_unmarked(task.items, root)
-    none = np.zeros((0, len(root)))
-    matrix = within_groups(none, np.zeros(0, np.int64), target=known).matrix
+    none = scatters(np.zeros((0, len(root))), [], [], 1)
+    matrix = within_groups(none, target=known).matrix
     found: FloatArray = ((task.queries * root) @ matrix) * root
     return found
 

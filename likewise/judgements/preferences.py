@@ -167,24 +167,22 @@ def from_clicks(
 
 
 def preferences(
-    judgements: Judgements,
-    rows: Mapping[str, int],
-    queries: Mapping[QueryRef, int] | None = None,
-    *,
-    per_query: int | None = None,
-    total: int | None = sampling.DEFAULT_TOTAL,
-    seed: sampling.Seed = 0,
-) -> tuple[Preferences, PreferenceReport]:
+    judgements: Judgements | Resolved, rows: Mapping[str, int] | None = None,
+    queries: Mapping[QueryRef, int] | None = None, *, per_query: int | None = None,
+    total: int | None = sampling.DEFAULT_TOTAL, seed: sampling.Seed = 0,
+) -> tuple[Preferences, PreferenceReport]:  # fmt: skip
     """Preferences of a log of labels, clicks and orderings, and what became of the log.
 
     Where two kinds say opposite things of one pair, the ordering holds before the label, and
-    the label before the click.  Without ``queries`` the items are the queries; the limits of
+    the label before the click.  Without ``queries`` the items are the queries; a log that was
+    resolved before needs neither them nor ``rows``.  The limits of
     :func:`~likewise.judgements.sampling.draw` hold for all kinds together.
     """
     sampling.check_limit(per_query, "per_query")
     sampling.check_limit(total, "total")
-    log = judgements.resolve(rows, queries)
-    nameless = set(judgements.query_codes()[1][log.record[log.query < 0]].tolist())
+    log = judgements
+    if isinstance(log, Judgements):
+        log = log.resolve(rows or {}, queries)
     known = log.where((log.query >= 0) & (log.item >= 0))
     rng = np.random.default_rng(seed)
     clicks, labels, orderings = (
@@ -197,8 +195,12 @@ def preferences(
         _chains(orderings),
     ]
     drawn = [sampling.draw(m.blocks, per_query=per_query, total=total, seed=rng) for m in made]
-    merged, duplicates, contradictions = merge(drawn)
-    kept = sampling.thin(merged, per_query=per_query, total=total, seed=rng)
+    several = [part for part in drawn if len(part)]
+    kept = merged = (several or drawn)[0]
+    duplicates = contradictions = 0
+    if len(several) > 1:  # what one kind says alone is distinct, in order and within the limits
+        merged, duplicates, contradictions = merge(several)
+        kept = sampling.thin(merged, per_query=per_query, total=total, seed=rng)
     available = sum(int(m.blocks.size.sum()) for m in made)
     report = PreferenceReport(
         used=len(kept),
@@ -207,7 +209,7 @@ def preferences(
         duplicates=duplicates + sum(m.duplicates for m in made),
         contradictions=contradictions + sum(m.contradictions for m in made),
         unknown_items=int((log.item < 0).sum()),
-        unknown_queries=len(nameless),
+        unknown_queries=len(np.unique(log.asked[log.query < 0])),
         queries=len(np.unique(log.query[log.query >= 0])),
         covered=len(np.unique(kept.query)),
     )

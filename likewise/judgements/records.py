@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -59,10 +60,12 @@ class Resolved:
     """A log in rows: one entry for each item of each judgement, ``record`` in the log.
 
     ``query`` and ``item`` are rows of the query and the item matrix, -1 where unknown; ``head`` is
-    the row of the item that *is* the query (an uncropped item of the collection), else -1.
+    the row of the item that *is* the query (an uncropped item of the collection), else -1;
+    ``asked`` the place of the query among all that the log has.
     """
 
     record: IdArray
+    asked: IdArray
     query: IdArray
     item: IdArray
     head: IdArray
@@ -223,19 +226,13 @@ class Judgements:
             )
         return self.where(_among(self.kind, kinds))
 
-    def about(self, *queries: QueryRef) -> Judgements:
-        """The judgements of these queries, crop included."""
-        distinct, code = self.query_codes()
-        wanted = set(queries)
-        chosen = np.array([query in wanted for query in distinct], dtype=bool)
-        return self.where(chosen[code] if len(self) else np.zeros(0, bool))
-
     # -- queries and rows --------------------------------------------------
 
     def queries(self) -> list[QueryRef]:
         """The distinct queries, in the order of their first judgement."""
-        return self.query_codes()[0]
+        return list(self.query_codes[0])
 
+    @cached_property
     def query_codes(self) -> tuple[list[QueryRef], IdArray]:
         """The distinct queries, and for each judgement the place of its query among them."""
         seen: dict[tuple[Any, ...], int] = {}
@@ -259,7 +256,7 @@ class Judgements:
         Without ``queries`` the item matrix is the query matrix too, so that only uncropped items of
         it are known queries.
         """
-        distinct, code = self.query_codes()
+        distinct, code = self.query_codes
         own = np.array([own_row(query, rows) for query in distinct], np.int64)
         row = own
         if queries is not None:
@@ -269,6 +266,7 @@ class Judgements:
         spread = code[record]
         return Resolved(
             record=record,
+            asked=spread,
             query=row[spread],
             item=np.array([rows.get(key, -1) for key in self.items], np.int64),
             head=own[spread],

@@ -51,21 +51,11 @@ class Bilinear(CodesAlone):
     kind: ClassVar[str] = "bilinear"
 
     def __init__(
-        self,
-        plain: Plain,
-        references: Any,
-        *,
-        diagonals: Any | None = None,
-        directions: Any | None = None,
-        half: Any | None = None,
-        tastes: Any | None = None,
-        members: Any | None = None,
-        sizes: Any | None = None,
-        M: int = 10,
-        pull: float = 0.5,
-        warmth: float | None = 0.05,
-        reach: float = 0.4,
-    ) -> None:
+        self, plain: Plain, references: Any, *, diagonals: Any | None = None,
+        directions: Any | None = None, half: Any | None = None, tastes: Any | None = None,
+        members: Any | None = None, sizes: Any | None = None, M: int = 10, pull: float = 0.5,
+        warmth: float | None = 0.05, reach: float = 0.4,
+    ) -> None:  # fmt: skip
         self.plain, self.space = plain, plain.space
         d = self.space.dim
         self.references = as_matrix(references, dim=d, name="reference queries").copy()
@@ -262,9 +252,11 @@ def _table(rows: Any | None, references: FloatArray, name: str) -> FloatArray | 
 
 def _largest(of: FloatArray, count: int) -> IdArray:
     """Columns of the largest numbers of each row, falling, of equal ones the first."""
-    if of.shape[1] > 4 * count:  # sorting everything is most of what learning would do
-        some = np.sort(np.argpartition(of, -count, axis=1)[:, -count:], axis=1)
-        best = np.take_along_axis(of, some, axis=1)
-        if (np.count_nonzero(of >= best.min(axis=1)[:, None], axis=1) == count).all():
-            return np.take_along_axis(some, np.argsort(-best, axis=1, kind="stable"), axis=1)
-    return np.argsort(-of, axis=1, kind="stable")[:, :count]
+    if of.shape[1] <= 4 * count:  # sorting everything is most of what learning would do
+        return np.argsort(-of, axis=1, kind="stable")[:, :count]
+    some = np.sort(np.argpartition(of, -count, axis=1)[:, -count:], axis=1)
+    best = np.take_along_axis(of, some, axis=1)
+    found = np.take_along_axis(some, np.argsort(-best, axis=1, kind="stable"), axis=1)
+    tied = np.count_nonzero(of >= best.min(axis=1)[:, None], axis=1) != count
+    found[tied] = np.argsort(-of[tied], axis=1, kind="stable")[:, :count]
+    return found

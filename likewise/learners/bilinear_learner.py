@@ -25,7 +25,8 @@ from likewise.learners.bilinear import Bilinear
 from likewise.learners.own_settings import BilinearSettings
 from likewise.learners.plain import Plain
 from likewise.learners.settings import check_learner
-from likewise.solvers.groups import block_weights, local_weights, within_groups
+from likewise.solvers.groups import Scatter, block_weights, local_weights, scatters, within_groups
+from likewise.solvers.threads import one_blas_thread
 from likewise.spaces import Blocks
 from likewise.types import FitReport, FloatArray, Preferences, as_matrix
 
@@ -63,14 +64,11 @@ class BilinearLearner(BaseEstimator):
         self.ridge, self.exponent, self.prior = ridge, exponent, prior
         self.pull, self.warmth, self.reach, self.M = pull, warmth, reach, M
 
+    @one_blas_thread()  # its products are many and small
     def fit(
-        self,
-        X: Any,
-        preferences: Preferences,
-        queries: Any = None,
-        *,
+        self, X: Any, preferences: Preferences, queries: Any = None, *,
         marks: sparse.csr_array | None = None,
-    ) -> BilinearLearner:
+    ) -> BilinearLearner:  # fmt: skip
         """Learn from preferences (rows of ``queries`` and of ``X``) or marks.
 
         Items are the queries where none are given.  ``marks`` are queries x items, above 0
@@ -163,16 +161,19 @@ class BilinearLearner(BaseEstimator):
         that was learned without it: through its own, blocks in which W can fit much would seem
         to tell more than they do.
         """
-        root, half, rows = np.sqrt(self._plain.w0), self._within(said), said.groups
-        seen = [half]
-        if len(rows) >= CROSSED:
-            every = np.arange(len(said))
-            folds = [np.setdiff1d(every, rows[at::FOLDS]) for at in range(FOLDS)]
-            seen = [self._within(said.only(rest)) for rest in folds]
+        root, rows = np.sqrt(self._plain.w0), said.groups
+        members, sizes = said.members()
+        number = FOLDS if len(rows) >= CROSSED else 1
+        part = np.zeros(len(said), np.int64)
+        part[rows] = np.arange(len(rows)) % number
+        parts = scatters((members * root)[:, root > 0], sizes, part, number)
+        half = self._within(parts)
+        rest = [parts[:at] + parts[at + 1 :] for at in range(number)] if number > 1 else [parts]
         names = [name for name, weight in self._plain.weights.items() if weight > 0]
         blocks = [self._plain.space.slices[name] for name in names]
         how: Any = {"others": self.others, "weight": self.weight, "seed": self.seed}
-        found = teachings.triples(said, root, [h @ h.T for h in seen], blocks, **how)
+        seen = [h @ h.T for h in map(self._within, rest)]
+        found = teachings.triples(said, root, seen, blocks, **how)
         theta = block_weights(found.ahead, found.share, penalty=self.evidence / len(rows))
         self._fitted = theta.objective, theta.residual, "gradient norm"
         spread = np.zeros(len(root))
@@ -180,23 +181,17 @@ class BilinearLearner(BaseEstimator):
             spread[block] = weight
         return (root * np.sqrt(spread))[:, None] * half, theta.weights, found
 
-    def _within(self, said: teachings.Taught) -> FloatArray:
+    def _within(self, parts: list[Scatter]) -> FloatArray:
         """W^1/2 of these groups; blocks without weight stay out."""
-        root = np.sqrt(self._plain.w0)
-        used = root > 0
-        members, sizes = said.members()
-        target = None
-        if self._known is not None and len(said.groups) > 1:
+        used, groups, target = self._plain.w0 > 0, sum(part.groups for part in parts), None
+        if self._known is not None and groups > 1:
             known = self._known[np.ix_(used, used)]
-            share = self.prior * ENOUGH / (ENOUGH + len(said.groups))  # it fades as groups come
+            share = self.prior * ENOUGH / (ENOUGH + groups)  # it fades as groups come
             target = share * known * (len(known) / np.trace(known))
             target += (1 - share) * np.eye(len(known))
-        z = (members * root)[:, used]
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        half = np.zeros((len(root), int(used.sum())))
-        half[used] = within_groups(
-            z, group, target=target, ridge=self.ridge, exponent=self.exponent
-        ).half
+        half = np.zeros((len(used), int(used.sum())))
+        how = {"ridge": self.ridge, "exponent": self.exponent}
+        half[used] = within_groups(parts, target=target, **how).half
         return half
 
     # -- telling -----------------------------------------------------------------
@@ -207,7 +202,7 @@ class BilinearLearner(BaseEstimator):
         scalars = {k: v for k, v in every if isinstance(v, (bool, int, float, str))}
         self.report_ = FitReport(
             method=f"bilinear {form}".strip(),
-            preferences=len(said.preferences),
+            preferences=said.preferences,
             queries=len(said),
             covered=len(said.groups) / max(1, len(said)),
             objective=objective,

@@ -128,7 +128,7 @@ class ReferenceLearner(BaseEstimator):
         tried: dict[Any, Learned], forms: list[tuple[Any, float]], plain: Plain,
     ) -> tuple[float | None, float]:  # fmt: skip
         """What puts least in the wrong order for references that take no part in their answer."""
-        marks = teachings.Taught(q, x, teachings.graded(said, len(q), len(x)), said)
+        marks = teachings.Taught(q, x, teachings.graded(said, len(q), len(x)))
         rows = marks.groups
         place = unit_rows(q * np.sqrt(plain.w0))
         alike = place @ place.T

@@ -34,7 +34,8 @@ class Taught:
     queries: FloatArray
     items: FloatArray
     grades: sparse.csr_array
-    preferences: Preferences
+    preferences: int = 0
+    """How many said so, of all references."""
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -46,11 +47,8 @@ class Taught:
 
     def only(self, rows: IdArray) -> Taught:
         """These references alone."""
-        place = np.full(len(self), -1, np.int64)
-        place[rows] = np.arange(len(rows))
-        kept = self.preferences.where(place[self.preferences.query] >= 0)
-        mine = Preferences(place[kept.query], kept.better, kept.worse, kept.weight)
-        return Taught(self.queries[rows], self.items, sparse.csr_array(self.grades[rows]), mine)
+        grades = sparse.csr_array(self.grades[rows])
+        return Taught(self.queries[rows], self.items, grades, self.preferences)
 
     def judged(self, row: int) -> tuple[IdArray, FloatArray]:
         """Items that a reference said anything of, and their grades."""
@@ -101,19 +99,14 @@ def graded(preferences: Preferences, queries: int, items: int) -> sparse.csr_arr
 
 
 def taught(
-    items: FloatArray,
-    queries: FloatArray,
-    preferences: Preferences,
+    items: FloatArray, queries: FloatArray, preferences: Preferences,
     marks: sparse.csr_array | None = None,
-) -> Taught:
+) -> Taught:  # fmt: skip
     """Reference queries: those that said anything.  ``marks`` are grades where they are known."""
     grades = graded(preferences, len(queries), len(items)) if marks is None else marks
-    rows = np.flatnonzero(np.diff(grades.indptr))
-    place = np.full(len(queries), -1, np.int64)
-    place[rows] = np.arange(len(rows))
-    kept = preferences.where((place[preferences.query] >= 0) & (preferences.weight > 0))
-    mine = Preferences(place[kept.query], kept.better, kept.worse, kept.weight)
-    return Taught(queries[rows], items, sparse.csr_array(grades[rows]), mine)
+    any_ = np.diff(grades.indptr) > 0
+    count = int((any_[preferences.query] & (preferences.weight > 0)).sum())
+    return Taught(queries[any_], items, sparse.csr_array(grades[np.flatnonzero(any_)]), count)
 
 
 def directions(marks: Taught, negatives: float = 1.7, patience: float = 4.0) -> FloatArray:
@@ -145,12 +138,13 @@ def triples(
 
     All groups count alike, in a group all pairs of members, and for a pair the strangers by
     their weights.  ``root`` brings vectors to the coordinates of the ``matrices``, of which
-    groups take one after the other.
+    groups take one after the other, those included that are not drawn.
     """
     rng = np.random.default_rng(seed)
     groups = _some(marks.groups, GROUPS, rng)
+    places = np.searchsorted(marks.groups, groups).tolist()
     ahead, share, owner = [np.zeros((0, len(blocks)))], [np.zeros(0)], [np.zeros(0, np.int64)]
-    for number, row in enumerate(groups.tolist()):
+    for number, row in zip(places, groups.tolist()):
         items, grades = marks.judged(row)
         good = _some(items[grades > 0], MEMBERS - 1, rng)
         bad, each = marks.strangers(row, others, weight, rng)

@@ -8,6 +8,7 @@ stranger".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg, optimize
 
 from likewise.solvers import checks
-from likewise.solvers.checks import Floats, Ints
+from likewise.solvers.checks import Floats
 
 BOUND = 6.0
 """A block's weight stays within exp(-BOUND) and exp(BOUND)."""
@@ -28,14 +29,12 @@ FARTHEST = 1.5
 class Within(NamedTuple):
     """The matrix of groups: ``half`` is H with W = H H', which has the trace of the identity.
 
-    ``shrinkage`` is 1 where the groups say nothing that they agree on, 0 where they leave no doubt;
-    only ``groups`` of two or more members say anything.  ``residual`` is that of the eigenvectors
-    that W was made of, as a share of T: 0 but for rounding.
+    ``shrinkage`` is 1 where the groups say nothing that they agree on, 0 where they leave no doubt.
+    ``residual`` is that of the eigenvectors that W was made of, as a share of T: rounding.
     """
 
     half: Floats
     shrinkage: float
-    groups: int
     residual: float
 
     @property
@@ -44,71 +43,79 @@ class Within(NamedTuple):
         return self.half @ self.half.T
 
 
+class Scatter(NamedTuple):
+    """What groups say of how their members differ; that of several parts is the sum of theirs.
+
+    With the scatter S_g of a group (around its mean, a sum) and its members less one n_g: the sums
+    of S_g, n_g S_g, |S_g|^2, n_g, n_g^2, and how many groups have two members or more.
+    """
+
+    total: Floats
+    weighed: Floats
+    norms: float
+    free: float
+    squares: float
+    groups: int
+
+
+def scatters(points: ArrayLike, size: ArrayLike, part: ArrayLike, parts: int) -> list[Scatter]:
+    """The scatter of each of so many parts.
+
+    ``points`` are members, one row each, group by group; ``size`` is how many a group has, and
+    ``part`` where it belongs.
+    """
+    x = np.array(checks.matrix("points", points))
+    each, where = np.array(size, np.int64), np.asarray(part, np.int64)
+    if each.sum() != len(x) or len(where) != len(each) or (each < 1).any():
+        raise ValueError("Give the size and the part of every group; sizes add up to the points.")
+    free, norms, first = each - 1.0, np.zeros(len(each)), np.cumsum(each) - each
+    if len(each):
+        x -= np.repeat(np.add.reduceat(x, first) / each[:, None], each, axis=0)
+    for many in np.unique(each).tolist():  # |S_g|^2 is that of the small matrix of products
+        y = x[first[each == many][:, None] + np.arange(many)]
+        norms[each == many] = ((y @ y.transpose(0, 2, 1)) ** 2).sum(axis=(1, 2))
+    own, root = np.repeat(where, each), np.repeat(np.sqrt(free), each)[:, None]
+    found = []
+    for number in range(parts):
+        mine, rows = where == number, x[own == number]
+        again, n = rows * root[own == number], free[mine]
+        sums = float(norms[mine].sum()), float(n.sum()), float(n @ n), int((n > 0).sum())
+        found.append(Scatter(rows.T @ rows, again.T @ again, *sums))
+    return found
+
+
 def within_groups(
-    points: ArrayLike,
-    group: ArrayLike,
-    *,
-    target: ArrayLike | None = None,
-    ridge: float = 0.1,
+    parts: Sequence[Scatter], *, target: ArrayLike | None = None, ridge: float = 0.1,
     exponent: float = 0.5,
-) -> Within:
+) -> Within:  # fmt: skip
     """W = (T / mean eigenvalue of T + ridge I)^-exponent, T the shrunk scatter within groups.
 
-    Parameters
-    ----------
-    points
-        Members, one row each.
-    group
-        The group of each member.
-    target
-        What the scatter is shrunk towards, up to its scale; the identity where not given.
-        Fewer than two groups leave nothing but it.
+    ``target`` is what the scatter is shrunk towards, up to its scale; the identity where not given.
+    Fewer than two groups leave nothing but it.
     """
-    x = checks.matrix("points", points)
-    d = x.shape[1]
+    scatter = Scatter(*(sum(column[1:], column[0]) for column in zip(*parts)))
+    d, shrinkage = len(scatter.total), 1.0
     mixed = np.eye(d) if target is None else checks.matrix("target", target)
-    if mixed.shape != (d, d) or not np.trace(mixed) > 0 or len(np.asarray(group)) != len(x):
-        raise ValueError("Give one group per point, and a target of their columns, above zero.")
+    if mixed.shape != (d, d) or not np.trace(mixed) > 0:
+        raise ValueError("The target must have the columns of the points, and be above zero.")
     if not (ridge > 0 and exponent >= 0):
         raise ValueError("ridge must be above 0 and exponent at least 0.")
-    _, own, size = np.unique(np.asarray(group), return_inverse=True, return_counts=True)
-    several = size[own] > 1
-    x, own = x[several], own[several]
-    order = np.argsort(own, kind="stable")
-    x, size = x[order], size[size > 1]
-    own = np.repeat(np.arange(len(size)), size)
-    free: Floats = size.astype(np.float64) - 1.0
-    count, shrinkage = len(size), 1.0
-    if count > 1:
-        mean = np.add.reduceat(x, np.cumsum(size) - size) / size[:, None]
-        x = x - mean[own]
-        scatter = x.T @ x / free.sum()
-        if np.trace(scatter) > 0:
-            goal = mixed * (np.trace(scatter) / np.trace(mixed))
-            shrinkage = _shrinkage(x, own, free, scatter, goal)
-            mixed = shrinkage * goal + (1 - shrinkage) * scatter
+    if scatter.groups > 1 and np.trace(scatter.total) > 0:
+        mean = scatter.total / scatter.free
+        goal = mixed * (np.trace(mean) / np.trace(mixed))
+        # How far groups are from each other, over how far all are from the goal.
+        apart = scatter.norms - 2 * (scatter.weighed * mean).sum()
+        apart = max(0.0, apart + scatter.squares * (mean**2).sum()) / scatter.free**2
+        spread, distance = apart * scatter.groups, ((mean - goal) ** 2).sum()
+        if distance > 0:
+            shrinkage = float(min(1.0, spread / (scatter.groups - 1) / distance))
+        mixed = shrinkage * goal + (1 - shrinkage) * mean
     values, axes = linalg.eigh(mixed, driver="evd")  # the default driver failed on such matrices
     off = np.abs((axes * values) @ axes.T - mixed).max() / np.abs(mixed).max()
     values = np.maximum(values, 0.0)
     factor = (values / values.mean() + ridge) ** -exponent
     factor *= d / factor.sum()
-    return Within(axes * np.sqrt(factor), shrinkage, count, float(off))
-
-
-def _shrinkage(x: Floats, own: Ints, free: Floats, scatter: Floats, goal: Floats) -> float:
-    """The share of the goal: how far groups are from each other, over how far all are from it.
-
-    Rows come group by group.  |S_g - S|^2 of every group without forming S_g: its norm is that of a
-    small Gram matrix.
-    """
-    count = len(free)
-    cross = np.bincount(own, np.einsum("ij,ij->i", x @ scatter, x), count) / free
-    parts = np.split(x, np.cumsum(free.astype(np.int64) + 1)[:-1])
-    norms = np.array([((y @ y.T) ** 2).sum() for y in parts]) / free**2
-    apart = norms - 2 * cross + (scatter**2).sum()
-    spread = count / (count - 1) * ((free / free.sum()) ** 2 * apart).sum()
-    distance = ((scatter - goal) ** 2).sum()
-    return float(min(1.0, spread / distance)) if distance > 0 else 1.0
+    return Within(axes * np.sqrt(factor), shrinkage, float(off))
 
 
 class BlockWeights(NamedTuple):

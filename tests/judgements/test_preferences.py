@@ -302,6 +302,18 @@ def test_every_preference_was_judged_so(log):
         assert any(_says(log, kind, "ab"[q], "abcdefgh"[b], "abcdefgh"[w]) for kind in KINDS)
 
 
+@laws
+@given(logs)
+def test_a_log_in_rows_says_what_the_log_says_and_a_part_what_that_part_says(log):
+    whole = Judgements.of(log).resolve(ROWS)
+    for keep in ((0, 1), (0,)):
+        own = [j for j in log if ROWS.get(j.query.value, -1) in keep]
+        said, report = preferences(whole.where(np.isin(whole.query, keep)))
+        alone, other = preferences(Judgements.of(own), ROWS)
+        assert triplets(said) == triplets(alone)
+        assert report == other
+
+
 KINDS = ("label", "click", "ordering")
 
 

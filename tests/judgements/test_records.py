@@ -51,8 +51,6 @@ def test_filters_agree_with_a_loop(log):
     for kind in ("label", "click", "ordering"):
         assert list(made.of_kind(kind)) == [j for j in log if j.kind == kind]
     assert made.queries() == list(dict.fromkeys(j.query for j in log))
-    for query in made.queries():
-        assert list(made.about(query)) == [j for j in log if j.query == query]
 
 
 @laws

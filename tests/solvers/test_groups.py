@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from likewise.solvers.groups import block_weights, local_weights, within_groups
+from likewise.solvers.groups import block_weights, local_weights, scatters, within_groups
 from tests.solvers import reference_groups
 
 seeds = given(seed=st.integers(0, 2**32 - 1))
@@ -22,13 +22,20 @@ def drawn(seed: int, d: int = 7):
     return rng, rng.normal(size=(len(group), d)) * np.geomspace(3, 0.3, d), group
 
 
+def within(x, group, **how):
+    """That of points in any order, through three parts that are put together."""
+    order, size = np.argsort(group, kind="stable"), np.unique(group, return_counts=True)[1]
+    parts = scatters(np.asarray(x)[order], size, np.arange(len(size)) % 3, 3)
+    return within_groups(parts, **how)
+
+
 @few
 @seeds
 def test_the_matrix_is_that_of_the_slow_reference(seed):
     rng, x, group = drawn(seed)
     half = rng.normal(size=(7, 7))
     for target in (None, half @ half.T + np.eye(7)):
-        found = within_groups(x, group, target=target, ridge=0.1)
+        found = within(x, group, target=target, ridge=0.1)
         matrix, shrinkage = reference_groups.matrix(x, group, 0.1, target)
         assert np.allclose(found.matrix, matrix, atol=1e-9)
         assert np.isclose(found.shrinkage, shrinkage)
@@ -42,7 +49,7 @@ def test_planted_noise_is_played_down_and_more_groups_are_believed_more():
     def groups(count):
         centre = np.repeat(rng.normal(size=(count, 6)), 4, axis=0)
         noise = rng.normal(size=centre.shape) * [3, 3, 0.2, 0.2, 0.2, 0.2]
-        return within_groups(centre + noise, np.repeat(np.arange(count), 4))
+        return within(centre + noise, np.repeat(np.arange(count), 4))
 
     some, many = groups(5), groups(200)
     assert many.shrinkage < 0.1 < some.shrinkage
@@ -52,13 +59,13 @@ def test_planted_noise_is_played_down_and_more_groups_are_believed_more():
 def test_groups_that_say_nothing_leave_the_target():
     x = np.random.default_rng(1).normal(size=(5, 3))
     for group in ([0, 1, 2, 3, 4], [0, 0, 0, 0, 0]):  # no fellows; one group
-        found = within_groups(x, group)
+        found = within(x, group)
         assert np.allclose(found.matrix, np.eye(3))
         assert found.shrinkage == 1
-    same = within_groups(np.ones((4, 3)), [0, 0, 1, 1])
+    same = within(np.ones((4, 3)), [0, 0, 1, 1])
     assert np.allclose(same.matrix, np.eye(3))
     goal = np.diag([4.0, 1.0, 1.0])
-    tied = within_groups(np.zeros((0, 3)), [], target=goal).matrix
+    tied = within(np.zeros((0, 3)), [], target=goal).matrix
     assert tied[0, 0] < tied[1, 1]
 
 
@@ -120,10 +127,10 @@ def test_places_take_the_weights_of_the_groups_that_have_say_there():
     ("call", "match"),
     [
         (lambda x: local_weights(x, [1, 1, 1], [0, 0], [1, 1], np.eye(2), penalty=1), "one group"),
-        (lambda x: within_groups(x * np.nan, [0, 0, 1]), "finite"),
-        (lambda x: within_groups(x, [0, 0]), "one group per point"),
-        (lambda x: within_groups(x, [0, 0, 1], target=np.eye(3)), "target"),
-        (lambda x: within_groups(x, [0, 0, 1], ridge=0.0), "ridge"),
+        (lambda x: within(x * np.nan, [0, 0, 1]), "finite"),
+        (lambda x: scatters(x, [1, 1], [0, 0], 1), "add up to the points"),
+        (lambda x: within(x, [0, 0, 1], target=np.eye(3)), "target"),
+        (lambda x: within(x, [0, 0, 1], ridge=0.0), "ridge"),
         (lambda x: block_weights(x, [0.5, 0.5], penalty=1.0), "share"),
         (lambda x: block_weights(x, [0.3, 0.3, 0.4], penalty=-1.0), "penalty"),
     ],

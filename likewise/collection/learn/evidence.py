@@ -19,11 +19,12 @@ from likewise.collection.learn.changes import changes, curves
 from likewise.collection.lines.line import View
 from likewise.collection.lines.visual_words import weights_shown
 from likewise.evaluation import Comparison, Run
-from likewise.judgements import Judgements, PreferenceReport, preferences
+from likewise.judgements import Judgements, PreferenceReport, Resolved, preferences
 from likewise.later import sparse
 from likewise.learners.bilinear import Bilinear
 from likewise.learners.teachings import graded
 from likewise.learners.word_table import WordTable
+from likewise.solvers.threads import one_blas_thread
 from likewise.store import Model, Store, as_file
 from likewise.types import (
     BadInput,
@@ -120,21 +121,23 @@ class Marks:
     def labels(self) -> list[dict[int, float]]:
         """For each query the value of each labelled row, the latest word counting."""
         out: list[dict[int, float]] = [{} for _ in range(self.queries.shape[0])]
-        for judgement in self.log.of_kind("label"):
-            query = self.refs.get(judgement.query)
-            if query is None:
-                continue
-            for item in judgement.items:
-                if item in self.rows:
-                    out[query][self.rows[item]] = judgement.value
+        said = self._said
+        known = said.where((said.kind == "label") & (said.query >= 0) & (said.item >= 0))
+        for query, row, value in zip(*(c.tolist() for c in (known.query, known.item, known.value))):
+            out[query][row] = value
         return out
+
+    @cached_property
+    def _said(self) -> Resolved:
+        """The log in rows: names are looked up once, however often it is learned from."""
+        return self.log.resolve(self.rows, self.refs)
 
     def preferences(self, keep: Mask | None = None) -> tuple[Preferences, PreferenceReport]:
         """Preferences of the kept queries."""
-        log = self.log
+        said = self._said
         if keep is not None:
-            log = log.about(*(ref for ref, row in self.refs.items() if keep[row]))
-        return preferences(log, self.rows, self.refs, seed=self.sources.seed)
+            said = said.where((said.query >= 0) & keep[said.query])
+        return preferences(said, seed=self.sources.seed)
 
     def folds(self) -> IdArray:
         """Every query is held out once."""
@@ -148,6 +151,7 @@ class Marks:
         """A learner, fitted on the kept queries."""
         return make().fit(self.items, self.preferences(keep)[0], self.queries)
 
+    @one_blas_thread()
     def run(self, similarity: Similarity | None, queries: Iterable[int]) -> Run:
         """Scores of the labelled items of some queries."""
         assert similarity is not None

@@ -143,8 +143,9 @@ def _complete(evidence: Marks) -> dict[int, set[int]]:
     Class folders label some pictures and mean all; elsewhere every picture must be labelled.
     """
     sources: dict[QueryRef, set[str]] = {}
-    for judgement in evidence.log.of_kind("label"):
-        sources.setdefault(judgement.query, set()).add(judgement.source)
+    log, (asked, code) = evidence.log, evidence.log.query_codes
+    for at, source in set(zip(code[log.kind == "label"].tolist(), log.source[log.kind == "label"])):
+        sources.setdefault(asked[at], set()).add(source)
     folder = {row: class_of(path) for path, row in evidence.rows.items()}
     found: dict[int, set[int]] = {}
     for ref, q in evidence.refs.items():
