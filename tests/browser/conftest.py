@@ -247,6 +247,7 @@ def settled(page, changed=None) -> None:
         while order(page) in ([], changed):  # none are there while a new answer is fetched
             assert time.monotonic() < deadline, "the order did not change"
             page.wait_for_timeout(50)
+        page.wait_for_selector('.results[aria-busy="false"]')  # what is wrong leaves it at once
 
 
 def marked(page, feedback: str) -> None:

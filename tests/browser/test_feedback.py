@@ -55,6 +55,7 @@ def test_a_mark_on_its_way_is_released_too(signed_in, served):
     page.keyboard.press("r")
     page.wait_for_selector(".card.right")  # it shows before the server knows
     marks.wait()
+    assert page.locator(".results").get_attribute("aria-busy") == "true"  # the list does not
     page.keyboard.press("r")
     page.locator(".card.right").wait_for(state="detached")
     marks.let_go()

@@ -78,7 +78,7 @@ export function Results({ params }) {
   const acts = { judge: can ? judge : null, more, open, copies: unfold };
   const places = new Map(list.map((r, place) => [r.item, place]));
   const all = main.answer?.results.length || 0;
-  return html`<section class="results" aria-busy=${main.loading}>
+  return html`<section class="results" aria-busy=${main.loading || marks.onTheirWay}>
     <h1 class="sr-only">Results</h1>
     <div class="strip">
       <${Feedback} feedback=${marks.feedback} release=${marks.release} clear=${() => marks.release(marks.feedback)}
@@ -142,6 +142,7 @@ function useMarks(query, main) {
   const feedback = [...told, ...own];
   return {
     feedback,
+    onTheirWay: pending.current.size > 0, // the list is not made of them yet
     // Changes with the list: when an answer knows more or less than the one before, or something leaves at once.
     moment: [...(main.answer?.feedback || []).map((f) => `${f.item}:${f.value}`), "now", ...own.filter((f) => !f.value).map((f) => f.item)].join(),
     // What is wrong leaves the list, whatever was asked and whatever ranks.
