@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from benchmarks import peers
 from experiments.marks import Marked
 from experiments.report import Report
 
 
+@pytest.mark.slow
 def test_every_peer_is_measured_on_the_same_queries():
     report = Report("peers", quick=True)
     peers.main(report)

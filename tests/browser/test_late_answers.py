@@ -170,6 +170,7 @@ def test_a_state_asked_for_before_the_news_is_asked_for_again(page, served):
     page.wait_for_selector(f"text={findable + 1} photos can be found")
 
 
+@pytest.mark.slow
 def test_a_map_that_is_drawn_before_the_answer_comes_is_not_waited_for(page, served):
     drawing = Held(page, "**/api/v1/map", answered=True, method="POST")
     page.goto(f"{served.base}/?view=map&token={served.token}")

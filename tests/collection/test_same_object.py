@@ -314,6 +314,7 @@ def test_the_server_offers_the_switch(folder: Path) -> None:
         assert "pictures only" in refused.json()["detail"]
 
 
+@pytest.mark.slow
 def test_the_server_learns_a_table_beside_another_model(folder: Path) -> None:
     with (
         likewise.open(folder, write=True) as collection,

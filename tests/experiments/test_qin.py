@@ -16,6 +16,7 @@ from likewise.learners.word_table import WordTable
 from likewise.spaces import Words
 
 
+@pytest.mark.slow
 def test_every_method_is_measured_in_both_worlds() -> None:
     report = Report("qin_buildings", quick=True, settings={"splits": 1})
     qin_buildings.main(report)

@@ -19,7 +19,7 @@ CHECKS = (
     content_type_conformance,
     response_schema_conformance,
 )
-EXAMPLES = int(os.environ.get("LIKEWISE_EXAMPLES", "8"))
+EXAMPLES = int(os.environ.get("LIKEWISE_EXAMPLES", "5"))
 """Examples an operation; scripts/bench asks for more."""
 
 
